@@ -1,0 +1,34 @@
+"""What can go wrong between a request and its answer, in the words the caller reads."""
+
+from __future__ import annotations
+
+
+class RequestRefused(ValueError):
+    """The request itself is wrong; the text says what, where, what is allowed. Nothing was evaluated."""
+
+
+class PromptTooLong(RequestRefused):
+    """A prompt exceeds the token limit; raised before anything is evaluated."""
+
+    def __init__(self, decision_id: str, tokens: int, limit: int) -> None:
+        super().__init__(
+            f"decision {decision_id!r} needs {tokens} tokens, the limit is {limit}: shorten its state, question or options"
+        )
+        self.tokens = tokens
+        self.limit = limit
+
+
+class Busy(Exception):
+    """The answer cannot be ready before its deadline; ask again in `retry_after_ms` milliseconds."""
+
+    def __init__(self, reason: str, retry_after_ms: int) -> None:
+        super().__init__(reason)
+        self.retry_after_ms = retry_after_ms
+
+
+class EngineFailed(Exception):
+    """The engine gave no usable numbers for this request, or is gone."""
+
+
+class ModelRefused(Exception):
+    """The model, the engine or the device is not what was asked for; the process must not serve."""

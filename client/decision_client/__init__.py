@@ -1,0 +1,1 @@
+"""What an application imports to ask a decision endpoint."""

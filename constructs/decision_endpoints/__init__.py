@@ -1,0 +1,1 @@
+"""AWS CDK constructs for verified SageMaker AI endpoints that answer decisions."""

@@ -1,0 +1,1 @@
+"""From bytes to a claim one can check: digests, GGUF headers, model folders and manifests. Standard library only."""

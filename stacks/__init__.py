@@ -1,0 +1,1 @@
+"""The app's stacks: they wire constructs and define no resource themselves."""
