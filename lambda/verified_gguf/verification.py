@@ -1,0 +1,140 @@
+"""Are the stored bytes the pinned ones, and what model are they?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from request import VerifyRequest
+
+from decision_provenance.digest import hash_chunks
+from decision_provenance.gguf import GgufFacts, GgufRefused, join_facts, read_facts
+from decision_provenance.manifest import MANIFEST_LIMIT_BYTES, MANIFEST_NAME, Manifest, PackagedFile
+from decision_provenance.s3_object import ObjectStream, PinnedObject, pin_object, read_chunks
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_AS_PINNED = "correct the pin, or delete the prefix and deploy again to package the pinned file"
+_LISTED_KEYS = 1000
+
+
+class VerificationRefused(ValueError):
+    """What is stored is not what was pinned; the text names the object, what it is and what the pin says."""
+
+
+@dataclass(frozen=True)
+class VerifiedModel:
+    """A package whose every byte was read and matches its pin."""
+
+    request: VerifyRequest
+    facts: GgufFacts
+
+    def attributes(self) -> dict[str, str]:
+        """What `Fn::GetAtt` returns; empty text where the file does not say."""
+        facts = self.facts
+        values: dict[str, object] = {
+            "S3Uri": self.request.uri,
+            "Digest": self.request.digest,
+            "Bytes": sum(file.bytes for file in self.request.files),
+            "Architecture": facts.architecture,
+            "ContextLength": facts.context_length,
+            "BlockCount": facts.block_count,
+            "VocabSize": facts.vocab_size,
+            "FileType": facts.file_type,
+            "ParameterCount": facts.parameter_count,
+            "SplitCount": facts.split_count,
+            "ChatTemplateSha256": facts.chat_template_sha256,
+            "DecisionType": facts.decision_type,
+        }
+        return {name: "" if value is None else str(value) for name, value in values.items()}
+
+
+def verify(request: VerifyRequest, s3: S3Client, check_time: Callable[[str], None]) -> VerifiedModel:
+    """Read every file of the package and compare it with its pin; only then parse the GGUF headers.
+
+    Parameters
+    ----------
+    request:
+        What must be there.
+    s3:
+        A boto3 client.
+    check_time:
+        Called before every MiB with words for how far it got; raises when there is no time for another.
+
+    Raises
+    ------
+    ValueError
+        If anything in the prefix is not as pinned; the text says what to do.
+    """
+    _refuse_other_names(request, s3)
+    objects = [_pin(request, file, s3) for file in request.files]
+    for file, pinned in zip(request.files, objects, strict=True):
+        _compare(file, pinned, s3, check_time)
+    facts = join_facts([_facts(pinned, s3) for pinned in objects])
+    check_time("all bytes, before the manifest")
+    _compare_manifest(request, s3)
+    return VerifiedModel(request, facts)
+
+
+def _refuse_other_names(request: VerifyRequest, s3: S3Client) -> None:
+    answer = s3.list_objects_v2(Bucket=request.bucket, Prefix=request.prefix, MaxKeys=_LISTED_KEYS)
+    names = [entry["Key"].removeprefix(request.prefix) for entry in answer.get("Contents", [])]
+    seen = sorted(name for name in names if name and name != MANIFEST_NAME)
+    expected = [file.name for file in request.files]
+    if answer.get("IsTruncated") or seen != sorted(expected):
+        shown = ", ".join(seen[:10]) + (f" and {len(seen) - 10} more" if len(seen) > 10 else "") if seen else "nothing"
+        raise VerificationRefused(
+            f"{request.uri} holds {shown}, the pin lists {', '.join(expected[:10])}: {_AS_PINNED}"
+        )
+
+
+def _pin(request: VerifyRequest, file: PackagedFile, s3: S3Client) -> PinnedObject:
+    key = request.prefix + file.name
+    pinned = pin_object(s3, request.bucket, key)
+    if pinned is None:
+        raise VerificationRefused(f"s3://{request.bucket}/{key} is gone, the pin lists it: {_AS_PINNED}")
+    if pinned.bytes != file.bytes:
+        raise VerificationRefused(f"{pinned.uri} has {pinned.bytes} bytes, the pin says {file.bytes}: {_AS_PINNED}")
+    return pinned
+
+
+def _compare(file: PackagedFile, pinned: PinnedObject, s3: S3Client, check_time: Callable[[str], None]) -> None:
+    def before_chunk(done: int) -> None:
+        check_time(f"{done} of {file.bytes} bytes of {pinned.uri}")
+
+    with closing(read_chunks(s3, pinned, before_chunk=before_chunk)) as chunks:
+        found = hash_chunks(chunks)
+    if found.sha256 != file.sha256:
+        raise VerificationRefused(f"{pinned.uri} has SHA-256 {found.sha256}, the pin says {file.sha256}: {_AS_PINNED}")
+
+
+def _facts(pinned: PinnedObject, s3: S3Client) -> GgufFacts:
+    try:
+        with ObjectStream(s3, pinned) as stream:
+            return read_facts(stream, file_bytes=pinned.bytes)
+    except GgufRefused as error:
+        raise VerificationRefused(
+            f"{pinned.uri} is as pinned, but no model to serve: {error}; pin another file"
+        ) from error
+
+
+def _compare_manifest(request: VerifyRequest, s3: S3Client) -> None:
+    """The manifest says nothing the pin does not; but one that says otherwise is a sign of tampering."""
+    pinned = pin_object(s3, request.bucket, request.prefix + MANIFEST_NAME)
+    if pinned is None:
+        return
+    if pinned.bytes > MANIFEST_LIMIT_BYTES:
+        raise VerificationRefused(
+            f"{pinned.uri} has {pinned.bytes} bytes, at most {MANIFEST_LIMIT_BYTES} are read: {_AS_PINNED}"
+        )
+    try:
+        manifest = Manifest.from_bytes(b"".join(read_chunks(s3, pinned)))
+    except ValueError as error:
+        raise VerificationRefused(f"{pinned.uri}: {error}") from error
+    if manifest.files != request.files:
+        raise VerificationRefused(
+            f"{pinned.uri} describes package {manifest.digest}, the pin says {request.digest}: {_AS_PINNED}"
+        )
