@@ -1,0 +1,104 @@
+"""JSON that means one thing: no key twice in one object, no bottomless nesting, nothing JSON does not have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeVar, cast
+
+import msgspec
+
+from decision_adapter.decision import JsonValue
+from decision_adapter.errors import RequestRefused
+
+# Far above what a person writes, far below where any recursive reader or writer of the value would give up.
+MAX_DEPTH = 100
+
+T = TypeVar("T")
+
+
+def decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """Read `body` into the decoder's type.
+
+    msgspec refuses NaN, Infinity, lone surrogates, bad UTF-8 and integers without measure, and names the place;
+    duplicate keys it lets pass, the last one winning, so a second reading looks for them.
+
+    Raises
+    ------
+    RequestRefused
+        In one sentence, whatever is wrong with the text or its types.
+    """
+    try:
+        value = decoder.decode(body)
+        _refuse_duplicate_keys(body)
+    except RecursionError:
+        raise RequestRefused(_TOO_DEEP) from None
+    except msgspec.ValidationError as refusal:
+        raise RequestRefused(f"the request has the wrong shape: {refusal}") from None
+    except msgspec.DecodeError as refusal:
+        raise RequestRefused(f"the body is not valid JSON: {refusal}") from None
+    except UnicodeDecodeError:
+        raise RequestRefused("the body is not valid JSON: it is not UTF-8") from None
+    return value
+
+
+def decode_value(raw: msgspec.Raw) -> JsonValue:
+    """Read a part that `decode` left raw.
+
+    Raises
+    ------
+    RequestRefused
+        As `decode`, and where the value nests deeper than `MAX_DEPTH`.
+    """
+    value = cast(JsonValue, decode(_ANY, bytes(raw)))
+    refuse_depth(value)
+    return value
+
+
+def same(left: msgspec.Raw, right: msgspec.Raw) -> bool:
+    """Whether two raw parts are one JSON value: the order of keys does not count, types do (1 is not 1.0)."""
+    if bytes(left) == bytes(right):
+        return True
+    return _canonical(decode_value(left)) == _canonical(decode_value(right))
+
+
+def _canonical(value: JsonValue) -> bytes:
+    # Not ==, for which 1, 1.0 and True are one value.
+    return msgspec.json.encode(value, order="sorted")
+
+
+_ANY = msgspec.json.Decoder()
+_TOO_DEEP = f"the request nests too deep: {MAX_DEPTH} levels of arrays and objects are allowed"
+
+
+def refuse_depth(value: JsonValue) -> None:
+    """Raise `RequestRefused` where the value nests deeper than `MAX_DEPTH`, without recursion."""
+    level: Sequence[JsonValue] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for parent in level if isinstance(parent, list | dict) for child in _children(parent)]
+        if not level:
+            return
+    raise RequestRefused(_TOO_DEEP)
+
+
+def _children(parent: list[JsonValue] | dict[str, JsonValue]) -> Sequence[JsonValue]:
+    return parent if isinstance(parent, list) else list(parent.values())
+
+
+def _refuse_duplicate_keys(body: bytes) -> None:
+    try:
+        # Numbers are not its business: `len` stands for reading them, and no digits are too many for it.
+        json.loads(body, object_pairs_hook=_unique, parse_int=len, parse_float=len)
+    except json.JSONDecodeError as refusal:
+        raise RequestRefused(f"the body is not valid JSON: {refusal.msg}") from None
+
+
+def _unique(pairs: list[tuple[str, object]]) -> None:
+    names = {name for name, _ in pairs}
+    if len(names) == len(pairs):
+        return
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise RequestRefused(f"an object has the key {name!r} twice: give each key once")
+        seen.add(name)

