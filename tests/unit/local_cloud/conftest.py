@@ -1,0 +1,23 @@
+"""One local cloud for all tests of this folder, in a home of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from local_cloud.lifecycle import RunningCloud, start
+from tests.support.aws_clients import ClientFactory, clients_of
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCloud]:
+    running = start(tmp_path_factory.mktemp("cloud"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def client(cloud: RunningCloud) -> Iterator[ClientFactory]:
+    with clients_of(cloud) as get:
+        yield get
