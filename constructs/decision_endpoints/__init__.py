@@ -1,1 +1,30 @@
-"""AWS CDK constructs for verified SageMaker AI endpoints that answer decisions."""
+"""AWS CDK constructs for verified SageMaker AI endpoints that answer decisions.
+
+A model travels `LocalGguf` → `ModelPackage` (into an `ArtifactStore`) → `PackagedModel` → `DecisionEndpoint`.
+"""
+
+from .artifact_store import ArtifactStore
+from .build_run import BuildRun
+from .compute import CpuInstance
+from .endpoint import DecisionEndpoint
+from .endpoint_logs import EndpointLogs
+from .errors import InvalidArguments
+from .images import CheckoutImage, EcrImage
+from .model_package import ModelPackage, PackagedModel
+from .sources import LocalGguf
+from .verified_gguf import VerifiedGguf
+
+__all__ = [
+    "ArtifactStore",
+    "BuildRun",
+    "CheckoutImage",
+    "CpuInstance",
+    "DecisionEndpoint",
+    "EcrImage",
+    "EndpointLogs",
+    "InvalidArguments",
+    "LocalGguf",
+    "ModelPackage",
+    "PackagedModel",
+    "VerifiedGguf",
+]

@@ -1,0 +1,110 @@
+"""The code that a deploy takes along: found, and put together the same way every time.
+
+The code of the custom resources lies in ``lambda/`` of a checkout and in ``decision_endpoints/_assets/lambda/`` of an
+installed wheel. Our Python packages are found where Python finds them, which is right for both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+_HERE = Path(__file__).parent
+
+
+@contextmanager
+def lambda_folder(name: str) -> Iterator[Path]:
+    """The asset of one function: ``lambda/<name>/`` with `decision_provenance` beside the handler.
+
+    The folder is gone after the ``with``: CDK copies an asset when the construct that uses it is made.
+    """
+    with TemporaryDirectory(prefix="decision-endpoints-") as folder:
+        root = Path(folder)
+        _copy_code(lambda_root() / name, root)
+        _copy_code(package_folder("decision_provenance"), root / "decision_provenance")
+        yield root
+
+
+@contextmanager
+def packaging_folder() -> Iterator[Path]:
+    """The source of the packaging build: its buildspec at the root, and the two packages it runs.
+
+    Of `decision_client` only `packaging` is taken, without the package's ``__init__``: a change elsewhere in the client
+    is no reason to update the build.
+    """
+    with TemporaryDirectory(prefix="decision-endpoints-") as folder:
+        root = Path(folder)
+        packaging = package_folder("decision_client") / "packaging"
+        _copy_code(packaging, root / "decision_client" / "packaging")
+        _copy_code(package_folder("decision_provenance"), root / "decision_provenance")
+        for name in ("buildspec.yml", "requirements.lock"):
+            inner = root / "decision_client" / "packaging" / name
+            if inner.exists():
+                inner.rename(root / name)
+        yield root
+
+
+def lambda_root() -> Path:
+    """Where the folders of the functions are.
+
+    >>> (lambda_root() / "build_run" / "handler.py").is_file()
+    True
+    """
+    installed = _HERE / "_assets" / "lambda"
+    # In a checkout this file is constructs/decision_endpoints/assets.py.
+    return installed if installed.is_dir() else _HERE.parents[1] / "lambda"
+
+
+def package_folder(name: str) -> Path:
+    """The folder of one of our packages, without importing it.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If it is not installed and its source root is not on the path.
+    """
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(
+            f"the package {name} was not found: install decision-endpoints, or run from its checkout"
+        )
+    return Path(spec.origin).parent
+
+
+def content_sha256(*packages: str) -> str:
+    """One digest of all the code of some packages: it changes when, and only when, a file's name or bytes do.
+
+    >>> content_sha256("decision_provenance") == content_sha256("decision_provenance")
+    True
+    """
+    listing = hashlib.sha256()
+    for name in packages:
+        folder = package_folder(name)
+        for file in _code_files(folder):
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            listing.update(f"{digest}  {name}/{file.relative_to(folder).as_posix()}\n".encode())
+    return listing.hexdigest()
+
+
+def _copy_code(source: Path, target: Path) -> None:
+    for file in _code_files(source):
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        # Bytes only: the modes and times of a checkout are no part of what is deployed.
+        shutil.copyfile(file, copy)
+
+
+def _code_files(folder: Path) -> list[Path]:
+    """The files that belong to the code, in one order everywhere; no byte code, no hidden files."""
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"{folder} was not found: the installation of decision-endpoints is incomplete, install it again"
+        )
+    inner = ((file, file.relative_to(folder).parts) for file in folder.rglob("*") if file.is_file())
+    kept = [(parts, file) for file, parts in inner if not any(p.startswith((".", "__pycache__")) for p in parts)]
+    return [file for _, file in sorted(kept)]

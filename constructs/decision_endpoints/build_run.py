@@ -1,0 +1,176 @@
+"""A build that runs inside the deploy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import custom_resources as cr
+from constructs import Construct
+
+from .assets import lambda_folder
+from .errors import InvalidArguments
+from .functions import function_log_group, python_function
+
+# CloudFormation gives a custom resource one hour; the answer needs time to arrive.
+_WAIT = Duration.minutes(55)
+
+
+class BuildRun(Construct):
+    """Starts a CodeBuild build during the deploy, waits for it up to 55 minutes, and quotes it when it fails.
+
+    It first looks for the finished result and returns that, so neither a rollback nor a second stack builds again.
+    Every `BuildRun` of a stack shares the functions that do the work.
+
+    Parameters
+    ----------
+    project:
+        The CodeBuild project.
+    log_group:
+        Where the project logs: a failure quotes its last lines.
+    result_bucket, result_key:
+        The object that exists once the result is complete.
+    inputs:
+        A digest of everything that decides the result. CloudFormation calls a custom resource only when a property
+        changed: this is the property.
+    environment:
+        Environment variables of this build. Default: none.
+    query_interval:
+        How often the build is looked at, at least 1 second. Default: 15 seconds.
+
+    Attributes
+    ----------
+    resource:
+        The custom resource.
+    digest, build_id:
+        What it answered: the package digest, and the build's id, empty when the result was already there.
+
+    Raises
+    ------
+    InvalidArguments
+        If `query_interval` is under a second.
+
+    Examples
+    --------
+    >>> run = BuildRun(
+    ...     stack,
+    ...     "Run",
+    ...     project=project,
+    ...     log_group=log_group,
+    ...     result_bucket=bucket,
+    ...     result_key="models/tiny/13c16f42/model-manifest.json",
+    ...     inputs="13c16f42" * 8,
+    ... )
+    >>> BuildRun(
+    ...     stack,
+    ...     "Busy",
+    ...     project=project,
+    ...     log_group=log_group,
+    ...     result_bucket=bucket,
+    ...     result_key="models/tiny/13c16f42/model-manifest.json",
+    ...     inputs="13c16f42" * 8,
+    ...     query_interval=Duration.millis(10),
+    ... )
+    Traceback (most recent call last):
+    decision_endpoints.errors.InvalidArguments: BuildRun Stack/Busy: query_interval is 10 ms: ...
+
+    Source: AWS CloudFormation user guide, custom resources ("the response must arrive within one hour").
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        project: codebuild.IProject,
+        log_group: logs.ILogGroup,
+        result_bucket: s3.IBucket,
+        result_key: str,
+        inputs: str,
+        environment: Mapping[str, str] | None = None,
+        query_interval: Duration | None = None,
+    ) -> None:
+        super().__init__(scope, id)
+        query_interval = query_interval or Duration.seconds(15)
+        if query_interval.to_milliseconds() < 1000:
+            found = f"query_interval is {query_interval.to_milliseconds():g} ms"
+            raise InvalidArguments(f"BuildRun {self.node.path}", [f"{found}: give at least Duration.seconds(1)"])
+
+        functions = _BuildRunFunctions.of_stack(self, query_interval)
+        functions.allow(project, log_group, result_bucket, result_key)
+        self.resource = CustomResource(
+            self,
+            "Resource",
+            resource_type="Custom::BuildRun",
+            service_token=functions.service_token,
+            properties={
+                "Project": project.project_name,
+                "ResultBucket": result_bucket.bucket_name,
+                "ResultKey": result_key,
+                "Inputs": inputs,
+                "Environment": Stack.of(self).to_json_string(dict(environment or {})),
+            },
+        )
+        # The functions' permissions too, not only the functions.
+        self.resource.node.add_dependency(functions)
+        self.digest = self.resource.get_att_string("Digest")
+        self.build_id = self.resource.get_att_string("BuildId")
+
+
+class _BuildRunFunctions(Construct):
+    """The two functions and the Provider that calls them, once for all runs of a stack that wait the same way."""
+
+    @classmethod
+    def of_stack(cls, scope: Construct, query_interval: Duration) -> _BuildRunFunctions:
+        stack = Stack.of(scope)
+        name = f"BuildRunEvery{query_interval.to_seconds():g}s"
+        existing = stack.node.try_find_child(name)
+        return existing if isinstance(existing, cls) else cls(stack, name, query_interval)
+
+    def __init__(self, scope: Construct, id: str, query_interval: Duration) -> None:
+        super().__init__(scope, id)
+        with lambda_folder("build_run") as folder:
+            code = lambda_.Code.from_asset(str(folder))
+            self._on_event = self._build_function("OnEvent", code, "handler.on_event")
+            self._is_complete = self._build_function("IsComplete", code, "handler.is_complete")
+        provider = cr.Provider(
+            self,
+            "Provider",
+            on_event_handler=self._on_event,
+            is_complete_handler=self._is_complete,
+            query_interval=query_interval,
+            total_timeout=_WAIT,
+            log_group=function_log_group(self, "ProviderLogs"),
+            # It would log every look at the build; what matters is in the functions' own logs.
+            disable_waiter_state_machine_logging=True,
+        )
+        self.service_token = provider.service_token
+
+    def allow(
+        self, project: codebuild.IProject, log_group: logs.ILogGroup, bucket: s3.IBucket, result_key: str
+    ) -> None:
+        """Let both functions run this project, quote its log and find its result, and nothing else."""
+        for function in (self._on_event, self._is_complete):
+            statements = [
+                iam.PolicyStatement(
+                    actions=["codebuild:StartBuild", "codebuild:BatchGetBuilds"], resources=[project.project_arn]
+                ),
+                # A LogGroup's ARN ends in :*, which covers its streams.
+                iam.PolicyStatement(actions=["logs:GetLogEvents"], resources=[log_group.log_group_arn]),
+                iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects(result_key)]),
+                # Without it a result that is not there yet reads as "access denied" (no condition: a GetObject has no
+                # s3:prefix).
+                iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn]),
+            ]
+            for statement in statements:
+                function.add_to_role_policy(statement)
+            if bucket.encryption_key:
+                bucket.encryption_key.grant_decrypt(function)
+
+    def _build_function(self, id: str, code: lambda_.Code, handler: str) -> lambda_.Function:
+        return python_function(self, id, code=code, handler=handler, timeout=Duration.minutes(2), memory_mib=256)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from decision_endpoints import assets
+from tests.support.synth import ROOT
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.mark.parametrize("name", ["build_run", "verified_gguf"])
+def test_a_functions_asset_holds_its_handler_and_what_it_imports(name: str) -> None:
+    with assets.lambda_folder(name) as folder:
+        files = _contents(folder)
+
+    assert {"handler.py", "decision_provenance/__init__.py", "decision_provenance/gguf.py"} <= set(files)
+    assert not [file for file in files if "__pycache__" in file]
+
+
+def test_the_packaging_asset_has_its_buildspec_at_the_root() -> None:
+    with assets.packaging_folder() as folder:
+        files = _contents(folder)
+
+    assert {"buildspec.yml", "decision_client/packaging/__main__.py", "decision_provenance/digest.py"} <= set(files)
+    assert "decision_client/__init__.py" not in files
+
+
+def test_assets_are_put_together_the_same_way_every_time() -> None:
+    with assets.packaging_folder() as first, assets.packaging_folder() as second:
+        assert _contents(first) == _contents(second)
+
+
+def test_byte_code_and_hidden_files_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "some_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = assets.content_sha256("some_package")
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "__init__.cpython-311.pyc").write_bytes(b"\0")
+    (package / ".DS_Store").write_bytes(b"\0")
+
+    assert assets.content_sha256("some_package") == before
+    (package / "__init__.py").write_text("x = 2\n")
+    assert assets.content_sha256("some_package") != before
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_carries_what_the_constructs_deploy(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+
+    assert {
+        "decision_endpoints/_assets/lambda/build_run/handler.py",
+        "decision_endpoints/_assets/lambda/verified_gguf/handler.py",
+        "decision_endpoints/endpoint.py",
+        "decision_endpoints/py.typed",
+        "decision_client/packaging/buildspec.yml",
+        "decision_client/packaging/__main__.py",
+        "decision_provenance/gguf.py",
+        "decision_adapter/decision.py",
+    } <= names
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_an_installed_wheel_finds_its_assets(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    program = "from decision_endpoints.assets import *; print(lambda_root(), package_folder('decision_client'))"
+
+    # PYTHONPATH comes before the source roots of the checkout that this interpreter knows.
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert found.stdout.split() == [
+        str(tmp_path / "decision_endpoints" / "_assets" / "lambda"),
+        str(tmp_path / "decision_client"),
+    ]

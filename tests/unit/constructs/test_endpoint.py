@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+from aws_cdk.assertions import Match, Template
+
+from decision_endpoints import CpuInstance, EcrImage, EndpointLogs, InvalidArguments
+from tests.support.synth import IMAGE, endpoint, new_stack, resources, source
+
+
+def _template(folder: Path, **settings: Any) -> Template:
+    stack = new_stack()
+    endpoint(stack, source(folder), **settings)
+    return Template.from_stack(stack)
+
+
+def test_the_container_has_no_network(template: Template) -> None:
+    template.has_resource_properties("AWS::SageMaker::Model", {"EnableNetworkIsolation": True})
+
+
+def test_a_model_cannot_exist_before_its_bytes_were_verified(template: Template) -> None:
+    (verified,) = template.find_resources("Custom::VerifiedGguf")
+    template.has_resource_properties(
+        "AWS::SageMaker::Model",
+        {
+            "PrimaryContainer": {
+                "ModelDataSource": {
+                    "S3DataSource": {
+                        "S3Uri": {"Fn::GetAtt": [verified, "S3Uri"]},
+                        "S3DataType": "S3Prefix",
+                        "CompressionType": "None",
+                    }
+                }
+            }
+        },
+    )
+
+
+def test_the_container_is_told_the_digest_to_insist_on(template: Template) -> None:
+    (verified,) = resources(template, "Custom::VerifiedGguf")
+    (pinned,) = json.loads(verified["Properties"]["Files"])
+    template.has_resource_properties(
+        "AWS::SageMaker::Model",
+        {
+            "PrimaryContainer": {
+                "Environment": {
+                    "DECISION_MODEL_NAME": "tiny",
+                    "DECISION_MODEL_SHA256": pinned["sha256"],
+                    "DECISION_THREADS": "2",
+                    # The model was trained for 2048, under the usual 4096.
+                    "DECISION_CONTEXT_TOKENS": "2048",
+                    "DECISION_PREFIXES": "2",
+                }
+            }
+        },
+    )
+
+
+def test_only_the_endpoint_has_a_name_of_ours(template: Template) -> None:
+    template.has_resource_properties("AWS::SageMaker::Endpoint", {"EndpointName": "decisions-test"})
+    template.has_resource_properties("AWS::SageMaker::Model", {"ModelName": Match.absent()})
+    template.has_resource_properties("AWS::SageMaker::EndpointConfig", {"EndpointConfigName": Match.absent()})
+
+
+def test_a_request_goes_to_the_instance_with_the_shortest_queue(template: Template) -> None:
+    template.has_resource_properties(
+        "AWS::SageMaker::EndpointConfig",
+        {
+            "ProductionVariants": [
+                Match.object_like({"RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}})
+            ]
+        },
+    )
+
+
+def test_the_role_reads_this_model_and_writes_this_log_and_no_more(template: Template) -> None:
+    (policy,) = [
+        p for name, p in template.find_resources("AWS::IAM::Policy").items() if name.startswith("EndpointRole")
+    ]
+    statements = policy["Properties"]["PolicyDocument"]["Statement"]
+
+    actions = {
+        action for s in statements for action in ([s["Action"]] if isinstance(s["Action"], str) else s["Action"])
+    }
+    assert actions == {
+        "s3:GetObject",
+        "s3:ListBucket",
+        "ecr:BatchCheckLayerAvailability",
+        "ecr:BatchGetImage",
+        "ecr:GetDownloadUrlForLayer",
+        "ecr:GetAuthorizationToken",
+        "logs:CreateLogStream",
+        "logs:DescribeLogStreams",
+        "logs:PutLogEvents",
+    }
+    assert [s["Action"] for s in statements if s["Resource"] == "*"] == ["ecr:GetAuthorizationToken"]
+    (read,) = [s for s in statements if s["Action"] == "s3:GetObject"]
+    assert read["Resource"]["Fn::Join"][1][-1] == "/models/tiny/*"
+
+
+def test_a_changed_thread_count_is_a_new_config_of_the_same_endpoint(template: Template, tmp_path: Path) -> None:
+    changed = _template(tmp_path, compute=CpuInstance("ml.c6i.xlarge", threads=4)).to_json()["Resources"]
+    before = template.to_json()["Resources"]
+
+    different = {before[name]["Type"] for name in before if before[name] != changed[name]}
+    # A container's environment cannot be updated: the model is replaced, and the config, which names it, too.
+    assert different == {"AWS::SageMaker::Model"}
+    (config,) = [r for r in changed.values() if r["Type"] == "AWS::SageMaker::EndpointConfig"]
+    model_name = config["Properties"]["ProductionVariants"][0]["ModelName"]["Fn::GetAtt"]
+    assert changed[model_name[0]]["Type"] == "AWS::SageMaker::Model"
+
+
+def test_a_changed_model_is_a_new_key_and_a_new_model(template: Template, tmp_path: Path) -> None:
+    stack = new_stack()
+    endpoint(stack, source(tmp_path, content=b"other bytes"))
+    after = Template.from_stack(stack)
+
+    (old,), (new,) = resources(template, "Custom::VerifiedGguf"), resources(after, "Custom::VerifiedGguf")
+    (old_model,), (new_model,) = resources(template, "AWS::SageMaker::Model"), resources(after, "AWS::SageMaker::Model")
+    assert old["Properties"]["Prefix"] != new["Properties"]["Prefix"]
+    assert old_model["Properties"]["PrimaryContainer"] != new_model["Properties"]["PrimaryContainer"]
+
+
+def test_all_that_is_out_of_range_is_said_in_one_message(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArguments) as refused:
+        _template(
+            tmp_path,
+            context_tokens=4096,
+            instance_count=0,
+            prefixes=0,
+            startup_timeout=Duration.seconds(59),
+            download_timeout=Duration.seconds(3601),
+            image=EcrImage(IMAGE.replace("us-east-1", "eu-west-1")),
+        )
+
+    assert str(refused.value).startswith("DecisionEndpoint Stack/Endpoint: ")
+    found = ["4096", "instance_count is 0", "prefixes is 0", "59 seconds", "3601 seconds", "eu-west-1"]
+    assert [[text in complaint for complaint in refused.value.complaints].count(True) for text in found] == [1] * len(
+        found
+    )
+
+
+def test_an_application_can_be_allowed_to_ask(tmp_path: Path) -> None:
+    stack = new_stack()
+    asked = endpoint(stack, source(tmp_path))
+    asked.grant_invoke(iam.Role(stack, "Application", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")))
+
+    template = Template.from_stack(stack)
+    (name,) = template.find_resources("AWS::SageMaker::Endpoint")
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": [{"Action": "sagemaker:InvokeEndpoint", "Effect": "Allow", "Resource": {"Ref": name}}]
+            }
+        },
+    )
+
+
+def test_metrics_carry_the_dimensions_that_sagemaker_publishes(tmp_path: Path) -> None:
+    asked = endpoint(new_stack(), source(tmp_path))
+
+    for metric in (asked.metric_invocations(), asked.metric_5xx_errors(), asked.metric_model_latency()):
+        assert metric.namespace == "AWS/SageMaker"
+        assert metric.dimensions == {"EndpointName": "decisions-test", "VariantName": "main"}
+
+
+def test_the_log_group_survives_all_but_a_failed_first_create(template: Template) -> None:
+    template.has_resource(
+        "AWS::Logs::LogGroup",
+        {
+            "Properties": {"LogGroupName": "/aws/sagemaker/Endpoints/decisions-test"},
+            "DeletionPolicy": "RetainExceptOnCreate",
+        },
+    )
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a-", "a_b", "a" * 64])
+def test_a_name_that_sagemaker_would_refuse_is_refused_at_synth(name: str) -> None:
+    with pytest.raises(InvalidArguments, match="at most 63 characters"):
+        EndpointLogs(new_stack(), "Logs", endpoint_name=name)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from aws_cdk import Duration
+from aws_cdk.assertions import Match, Template
+
+from decision_endpoints import ArtifactStore, InvalidArguments, ModelPackage, PackagedModel
+from tests.support.synth import new_app, new_stack, resources, source
+
+
+@pytest.fixture
+def build_run(template: Template) -> dict[str, str]:
+    (resource,) = resources(template, "Custom::BuildRun")
+    properties: dict[str, str] = resource["Properties"]
+    return properties
+
+
+def test_the_build_is_told_the_pin_and_where_the_source_is(build_run: dict[str, str]) -> None:
+    environment = json.loads(build_run["Environment"])
+
+    (pinned,) = json.loads(environment["PIN"])
+    location = json.loads(environment["SOURCE"])
+    assert environment["MODEL_NAME"] == "tiny"
+    assert set(pinned) == {"name", "sha256", "bytes"}
+    assert location["kind"] == "local"
+    assert location["key"] == f"{pinned['sha256']}.gguf"
+    assert location["file"] == pinned["name"]
+
+
+def test_the_finished_result_is_a_manifest_under_the_digest(build_run: dict[str, str]) -> None:
+    (pinned,) = json.loads(json.loads(build_run["Environment"])["PIN"])
+
+    assert build_run["ResultKey"] == f"models/tiny/{pinned['sha256']}/model-manifest.json"
+
+
+def test_the_bytes_are_verified_after_the_build_and_against_the_same_pin(
+    template: Template, build_run: dict[str, str]
+) -> None:
+    (verified,) = resources(template, "Custom::VerifiedGguf")
+    (build_name,) = template.find_resources("Custom::BuildRun")
+
+    assert build_name in verified["DependsOn"]
+    assert json.loads(verified["Properties"]["Files"]) == json.loads(json.loads(build_run["Environment"])["PIN"])
+    assert build_run["ResultKey"].startswith(verified["Properties"]["Prefix"])
+
+
+def test_a_custom_resource_waits_for_its_functions_permissions(template: Template) -> None:
+    policies = set(template.find_resources("AWS::IAM::Policy"))
+    for kind in ("Custom::BuildRun", "Custom::VerifiedGguf"):
+        (resource,) = resources(template, kind)
+        assert policies & set(resource["DependsOn"])
+
+
+def test_the_build_ends_before_the_deploy_stops_waiting(template: Template) -> None:
+    template.has_resource_properties("AWS::CodeBuild::Project", {"TimeoutInMinutes": 50})
+    template.has_resource_properties(
+        "AWS::StepFunctions::StateMachine",
+        # 220 looks, 15 seconds apart: 55 minutes, within CloudFormation's hour.
+        {"DefinitionString": {"Fn::Join": ["", Match.array_with([Match.string_like_regexp("15,.*MaxAttempts.*220")])]}},
+    )
+
+
+def test_the_functions_may_start_this_project_and_no_other(template: Template) -> None:
+    (project,) = template.find_resources("AWS::CodeBuild::Project")
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": Match.array_with(
+                    [
+                        {
+                            "Action": ["codebuild:BatchGetBuilds", "codebuild:StartBuild"],
+                            "Effect": "Allow",
+                            "Resource": {"Fn::GetAtt": [project, "Arn"]},
+                        }
+                    ]
+                )
+            }
+        },
+    )
+
+
+def test_our_functions_log_to_their_own_group_for_a_limited_time(template: Template) -> None:
+    groups = template.find_resources("AWS::Logs::LogGroup")
+    for function in resources(template, "AWS::Lambda::Function"):
+        group = groups[function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]]
+        assert group["Properties"]["RetentionInDays"] <= 90
+
+
+def test_two_models_in_a_stack_share_the_functions(tmp_path: Path) -> None:
+    stack = new_stack()
+    store = ArtifactStore(stack, "Store")
+    for name in ("first", "second"):
+        package = ModelPackage(stack, f"Package-{name}", source=source(tmp_path, name=name), store=store)
+        PackagedModel(stack, f"Model-{name}", package=package)
+
+    template = Template.from_stack(stack)
+    template.resource_count_is("Custom::BuildRun", 2)
+    # Two handlers of the build, three of the Provider, one verifier.
+    template.resource_count_is("AWS::Lambda::Function", 6)
+
+
+def test_a_digest_never_crosses_from_one_stack_to_another(tmp_path: Path) -> None:
+    app = new_app()
+    lasting = new_stack("Lasting", app=app)
+    pin = source(tmp_path)
+    package = ModelPackage(lasting, "Package", source=pin, store=ArtifactStore(lasting, "Store"))
+    PackagedModel(new_stack("Replaceable", app=app), "Model", package=package)
+
+    exported = json.dumps(Template.from_stack(lasting).to_json()["Outputs"])
+    assert "Export" in exported
+    assert pin.digest not in exported
+
+
+def test_an_impatient_build_run_is_refused(tmp_path: Path) -> None:
+    stack = new_stack()
+    package = ModelPackage(stack, "Package", source=source(tmp_path), store=ArtifactStore(stack, "Store"))
+
+    with pytest.raises(InvalidArguments, match="query_interval is 10 ms: give at least"):
+        PackagedModel(stack, "Model", package=package, query_interval=Duration.millis(10))

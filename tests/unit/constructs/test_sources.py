@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aws_cdk.assertions import Annotations, Match, Template
+
+from decision_endpoints import ArtifactStore, InvalidArguments, LocalGguf, ModelPackage
+from decision_provenance.digest import hash_file
+from tests.support.synth import FACTS, new_stack, source
+
+
+def _package(model_source: LocalGguf) -> tuple[Template, list[str]]:
+    stack = new_stack()
+    ModelPackage(stack, "Package", source=model_source, store=ArtifactStore(stack, "Store"))
+    errors = Annotations.from_stack(stack).find_error("*", Match.any_value())
+    return Template.from_stack(stack), [str(error.entry.data) for error in errors]
+
+
+def test_a_changed_byte_is_refused_with_the_file_and_both_digests(tmp_path: Path) -> None:
+    pin = source(tmp_path)
+    pin.path.write_bytes(b"GGUF of a tesT")
+
+    with pytest.raises(InvalidArguments) as refused:
+        _package(pin)
+
+    assert str(pin.path) in str(refused.value)
+    assert pin.sha256 in str(refused.value)
+    assert hash_file(pin.path).sha256 in str(refused.value)
+
+
+def test_without_the_file_the_template_is_the_same_and_says_what_to_do(tmp_path: Path) -> None:
+    pin = source(tmp_path)
+    with_file, no_errors = _package(pin)
+    pin.path.unlink()
+
+    without_file, errors = _package(pin)
+
+    assert without_file.to_json() == with_file.to_json()
+    assert no_errors == []
+    assert [str(pin.path) in error and "make sample-model" in error for error in errors] == [True]
+
+
+def test_a_pin_may_be_written_in_upper_case(tmp_path: Path) -> None:
+    pin = source(tmp_path)
+
+    assert replace(pin, sha256=pin.sha256.upper()).digest == pin.digest
+
+
+def test_everything_wrong_with_a_pin_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArguments) as refused:
+        LocalGguf(path=tmp_path / "model.bin", name="my model", sha256="a" * 63, bytes=5, facts=FACTS)
+
+    assert len(refused.value.complaints) == 3
+    assert "63 characters" in str(refused.value)
+
+
+def test_the_build_may_read_its_source_and_nothing_else_that_was_uploaded(tmp_path: Path) -> None:
+    pin = source(tmp_path)
+    template, _ = _package(pin)
+
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": Match.array_with(
+                    [
+                        Match.object_like(
+                            {
+                                "Action": "s3:GetObject",
+                                "Resource": {
+                                    "Fn::Join": ["", Match.array_with([Match.string_like_regexp(pin.sha256)])]
+                                },
+                            }
+                        )
+                    ]
+                )
+            }
+        },
+    )

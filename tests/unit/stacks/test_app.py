@@ -1,0 +1,126 @@
+"""The app as the CDK CLI starts it: a process of its own, with nothing of AWS in its environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.synth import ROOT
+
+CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
+
+
+def _synth(out: Path, **context: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(out.parent),
+        "CDK_OUTDIR": str(out),
+        "CDK_CONTEXT_JSON": json.dumps(CONTEXT | context),
+        # The template validator takes three quarters of the time and is not what is tested here.
+        "CDK_VALIDATION": "false",
+    }
+    return subprocess.run(
+        [sys.executable, str(ROOT / "app.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def _bytes(out: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(out)): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
+
+
+def _template(out: Path, stack: str) -> dict[str, Any]:
+    (path,) = out.glob(f"assembly-*/*{stack}*.template.json")
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment like `local`, whose model is not here: the templates do not depend on it."""
+    folder = tmp_path_factory.mktemp("environments")
+    document = yaml.safe_load((ROOT / "environments" / "local.yaml").read_text())
+    document["model"]["source"]["local"]["path"] = "nowhere/model.gguf"
+    (folder / "local.yaml").write_text(yaml.safe_dump(document))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def assembly(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("first") / "cdk.out"
+    done = _synth(out, environments=str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    return out
+
+
+def test_the_same_inputs_give_the_same_bytes(folder: Path, assembly: Path, tmp_path: Path) -> None:
+    again = tmp_path / "cdk.out"
+    _synth(again, environments=str(folder))
+
+    first, second = _bytes(assembly), _bytes(again)
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_templates_hold_no_path_of_this_machine(assembly: Path) -> None:
+    for name, content in _bytes(assembly).items():
+        if name.endswith(".template.json"):
+            assert str(ROOT).encode() not in content
+
+
+def test_the_stacks_are_the_environments(assembly: Path) -> None:
+    manifest = json.loads(next(assembly.glob("assembly-*/manifest.json")).read_text())
+    names = {
+        a["properties"]["stackName"] for a in manifest["artifacts"].values() if a["type"] == "aws:cloudformation:stack"
+    }
+
+    assert names == {"local-Artifacts", "local-Endpoint"}
+
+
+def test_the_outputs_say_what_runs(assembly: Path) -> None:
+    assert {"EndpointName", "ModelDigest", "ModelS3Uri"} <= set(_template(assembly, "Endpoint")["Outputs"])
+
+
+def test_nothing_stateful_keeps_the_local_cloud_from_going(assembly: Path) -> None:
+    kept = [
+        name
+        for stack in ("Artifacts", "Endpoint")
+        for name, resource in _template(assembly, stack)["Resources"].items()
+        if resource.get("DeletionPolicy", "Delete") != "Delete"
+    ]
+    assert kept == []
+
+
+def test_a_bad_environment_ends_in_one_sentence_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "test.yaml").write_text("cloud: local\n")
+
+    done = _synth(tmp_path / "cdk.out", environments=str(tmp_path / "environments"))
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == f"{tmp_path}/environments/test.yaml: account is missing: add it"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_setting_that_cannot_work_ends_in_one_sentence_and_no_traceback(folder: Path, tmp_path: Path) -> None:
+    document = yaml.safe_load((folder / "local.yaml").read_text())
+    document["endpoint"] |= {"context_tokens": 9000, "startup_seconds": 10}
+    (tmp_path / "local.yaml").write_text(yaml.safe_dump(document))
+
+    done = _synth(tmp_path / "cdk.out", environments=str(tmp_path))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("DecisionEndpoint local/Endpoint/Decisions: context_tokens is 9000 and ")
+    assert "startup_timeout is 10 seconds: SageMaker allows 60 to 3600" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,165 @@
+"""A file that does not fit is refused in sentences that say what to change; all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stacks.environment import EnvironmentRefused, load_environments
+from tests.support.synth import IMAGE, ROOT
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def _local() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load((ROOT / "environments" / "local.yaml").read_text())
+    return document
+
+
+def _refusal(folder: Path) -> list[str]:
+    with pytest.raises(EnvironmentRefused) as refused:
+        load_environments(folder, root=ROOT)
+    return str(refused.value).splitlines()
+
+
+def _refusal_of(folder: Path, change: Change) -> list[str]:
+    document = _local()
+    change(document)
+    path = folder / "test.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return [line.removeprefix(f"{path}: ") for line in _refusal(folder)]
+
+
+def test_the_environments_of_the_checkout_fit() -> None:
+    assert [environment.name for environment in load_environments(ROOT / "environments", root=ROOT)] == ["local"]
+
+
+def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path) -> None:
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(_local() | {"regoin": "us-east-1"}))
+
+    assert _refusal(tmp_path) == [f"{tmp_path}/test.yaml: regoin is no setting: did you mean region?"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            lambda d: d["model"]["source"].update(locl=d["model"]["source"]["local"]),
+            "model.source.locl is no setting: did you mean local?",
+        ),
+        (
+            lambda d: d["model"]["source"]["local"]["facts"].update(contxt_length=5),
+            "model.source.local.facts: contxt_length is no fact: did you mean context_length?",
+        ),
+        (lambda d: d.pop("account"), "account is missing: add it"),
+        (lambda d: d["endpoint"]["compute"].pop("cpu"), "endpoint.compute.cpu is missing: add it"),
+        (
+            lambda d: d.update(account=123456789012),
+            "account is 123456789012: give the 12 digits of an AWS account, in quotes",
+        ),
+        (lambda d: d.update(account="1234"), "account is '1234': give the 12 digits of an AWS account, in quotes"),
+        (lambda d: d.update(region="us-east"), "region is 'us-east': give an AWS region, such as us-east-1"),
+        (lambda d: d.update(cloud="locla"), "cloud is 'locla': did you mean local?"),
+        (
+            lambda d: d["endpoint"].update(context_tokens="4096"),
+            "endpoint.context_tokens is '4096': give a whole number, without quotes",
+        ),
+        (
+            lambda d: d["endpoint"].update(instances=True),
+            "endpoint.instances is True: give a whole number, without quotes",
+        ),
+        (lambda d: d.update(model="smollm2"), "model is 'smollm2': give settings as `key: value` below it"),
+        (lambda d: d["model"]["source"].update(local=None), "model.source.local is None: give settings"),
+        (lambda d: d["endpoint"]["compute"].update(cpu="ml.c6i.xlrage"), "did you mean ml.c6i.xlarge?"),
+        (lambda d: d["endpoint"]["compute"].update(threads=9), "ml.c6i.xlarge has 4 vCPUs: give 1 to 4"),
+        (lambda d: d["endpoint"].update(image="chekout"), "chekout is not in private ECR"),
+        (lambda d: d.update(cloud="aws"), "endpoint.image is checkout, which only the local cloud hosts"),
+        (lambda d: d["model"]["source"]["local"].update(sha256="b179"), "64 hexadecimal digits"),
+    ],
+)
+def test_one_thing_wrong_is_one_sentence(tmp_path: Path, change: Change, sentence: str) -> None:
+    (line,) = _refusal_of(tmp_path, change)
+
+    assert sentence in line
+
+
+def test_everything_wrong_in_every_file_is_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "first.yaml").write_text(yaml.safe_dump(_local() | {"regoin": 1, "account": 5}))
+    (tmp_path / "second.yaml").write_text("- a list")
+    (tmp_path / "third.yml").write_text("")
+
+    lines = _refusal(tmp_path)
+
+    assert [Path(line.partition(":")[0].partition(" ")[0]).name for line in lines] == [
+        "first.yaml",
+        "first.yaml",
+        "second.yaml",
+        "third.yml",
+    ]
+
+
+def test_a_key_that_comes_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
+    text = (ROOT / "environments" / "local.yaml").read_text()
+    (tmp_path / "test.yaml").write_text(text + "region: eu-west-1\n")
+
+    (line,) = _refusal(tmp_path)
+    assert "the key region is here a second time, first in line 4: keep one" in line
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"cloud: [local", "line 1"),
+        (b"cloud: \xff", "not UTF-8"),
+        (b"", "holds no settings"),
+        (b"1: a", "the key 1 is not text: put it in quotes"),
+        (b"a: 1\n---\nb: 2\n", "line 2"),
+        (b"a: !!python/object:os.system x", "line 1"),
+        (b"{{a: 1}: 2}: 3", "line 1"),
+    ],
+)
+def test_what_is_no_plain_yaml_is_refused_with_its_place(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "test.yaml").write_bytes(content)
+
+    (line,) = _refusal(tmp_path)
+    assert line.startswith(f"{tmp_path}/test.yaml")
+    assert sentence in line
+
+
+@pytest.mark.parametrize("name", ["Test.yaml", "a_b.yaml", "-a.yaml", f"{'a' * 41}.yaml", "test.yml", "test.json"])
+def test_a_file_that_cannot_name_an_environment_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(yaml.safe_dump(_local()))
+
+    (line,) = _refusal(tmp_path)
+    assert line.startswith(f"{tmp_path}/{name}")
+
+
+def test_notes_and_hidden_files_may_lie_beside_environments(tmp_path: Path) -> None:
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(_local()))
+    (tmp_path / "README.md").write_text("")
+    (tmp_path / ".test.yaml.swp").write_text("")
+
+    (environment,) = load_environments(tmp_path, root=ROOT)
+    assert environment.endpoint_name == "decisions-test"
+
+
+def test_a_folder_without_environments_is_refused(tmp_path: Path) -> None:
+    assert _refusal(tmp_path) == [f"{tmp_path} holds no environment: add one as <name>.yaml"]
+    assert _refusal(tmp_path / "nowhere") == [
+        f"{tmp_path}/nowhere is no folder: give the one with the environment files"
+    ]
+
+
+def test_what_is_stateful_is_kept_on_aws_and_not_on_the_local_cloud(tmp_path: Path) -> None:
+    aws = _local() | {"cloud": "aws"}
+    aws["endpoint"]["image"] = IMAGE
+    (tmp_path / "on-aws.yaml").write_text(yaml.safe_dump(aws))
+    (tmp_path / "here.yaml").write_text(yaml.safe_dump(_local()))
+    (tmp_path / "asked.yaml").write_text(yaml.safe_dump(aws | {"retain": False}))
+
+    kept = {environment.name: environment.retain for environment in load_environments(tmp_path, root=ROOT)}
+    assert kept == {"asked": False, "here": False, "on-aws": True}
