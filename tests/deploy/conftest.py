@@ -1,0 +1,38 @@
+"""One local cloud for all deploy tests; each test deploys an environment of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from local_cloud.demo.cdk import CdkCli
+from local_cloud.lifecycle import RunningCloud, start
+from tests.support.deployment import CDK, Deployment, tiny_environment
+
+_seeds = itertools.count(100)
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCloud]:
+    """A bootstrapped local cloud."""
+    if not CDK.exists():
+        pytest.skip("the CDK CLI is not installed: run `make install`")
+    running = start(tmp_path_factory.mktemp("cloud"), environment={"LOCAL_CLOUD_STARTUP_SECONDS": "20"})
+    try:
+        CdkCli(running).bootstrap(on_news=lambda _: None)
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def environment(cloud: RunningCloud, tmp_path: Path) -> Callable[[str], Deployment]:
+    """Makes environments with tiny models. What a test leaves deployed goes with the cloud."""
+
+    def make(name: str) -> Deployment:
+        return tiny_environment(name, tmp_path / name, cloud, seed=next(_seeds))
+
+    return make
