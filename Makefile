@@ -86,13 +86,14 @@ node_modules/.installed: package-lock.json package.json
 	@$(BIN)/python -c 'import sys; from local_cloud.demo.preflight import sample_model_problem; sys.exit(sample_model_problem())'
 	@touch $@
 
+LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-header
+ADAPTER_NEEDS := import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["adapter"]))
+
 lock: $(VENV)/.installed ## Write the lock files anew from pyproject.toml and package.json
-	@for target in "requirements.txt 3.11 --extra cdk" \
-		"requirements-dev.txt 3.11 --extra cdk --extra adapter --group local-cloud --group check" \
-		"adapter_image/requirements.lock 3.12 --extra adapter"; do \
-		set -- $$target; file=$$1 python=$$2; shift 2; \
-		$(UV) pip compile --quiet --universal --python-version $$python --generate-hashes --no-header "$$@" pyproject.toml --output-file $$file; \
-	done
+	@$(LOCK) --python-version 3.11 --extra cdk pyproject.toml --output-file requirements.txt
+	@$(LOCK) --python-version 3.11 --extra cdk --extra adapter --group local-cloud --group check pyproject.toml --output-file requirements-dev.txt
+	@$(BIN)/python -c '$(ADAPTER_NEEDS)' | $(LOCK) --python-version 3.12 - --output-file adapter_image/requirements.lock
+	@echo boto3==1.43.106 | $(LOCK) --python-version 3.11 - --output-file client/decision_client/packaging/requirements.lock
 	@npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
 
 clean: down ## Remove everything that was installed or built

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -11,6 +12,14 @@ from decision_adapter.llama import Vocab
 from decision_adapter.llama.vocab import is_blank
 
 
+class TextTooLong(RequestRefused):
+    """A text needs more tokens than allowed, at least `tokens`; it was not tokenized to find out how many."""
+
+    def __init__(self, what: str, tokens: int) -> None:
+        super().__init__(f"the {what} needs at least {tokens} tokens")
+        self.tokens = tokens
+
+
 class CallerText:
     """Tokenizes text so that no special token, of kind CONTROL or USER_DEFINED, can come from it.
 
@@ -18,37 +27,53 @@ class CallerText:
     tokens, such as ``</think>`` in some vocabularies. Such a text is therefore cut after its first character, and the
     pieces are tokenized one by one. The tokens are then looked at: a merge that built a special token from ordinary
     ones leads to a second try that cuts control texts too.
+
+    Parameters
+    ----------
+    vocab:
+        The model's vocabulary.
+    max_tokens:
+        Texts that certainly need more tokens are refused before they are tokenized: a megabyte of blanks would occupy
+        the engine for seconds.
     """
 
-    def __init__(self, vocab: Vocab) -> None:
+    def __init__(self, vocab: Vocab, *, max_tokens: int) -> None:
         self._vocab = vocab
+        self._max_characters = max_tokens * vocab.longest_text
         self._user_defined = _Cuts(text for text in vocab.user_defined_texts if not is_blank(text))
 
     @cached_property
     def _all_special(self) -> _Cuts:
         return _Cuts([*self._user_defined.texts, *self._vocab.control_texts])
 
-    def tokenize(self, text: str) -> list[int]:
-        """The tokens of `text`, none of them special.
+    def tokenize(self, text: str, *, what: str) -> list[int]:
+        """The tokens of `text`, none of them special. `what` is its name in an error.
 
         Raises
         ------
+        TextTooLong
+            If it is so long that it cannot fit.
         RequestRefused
             If the text is no Unicode text (a lone surrogate), or if a special token cannot be kept out of it.
         """
+        if len(text) > self._max_characters:
+            raise TextTooLong(what, -(-len(text) // self._vocab.longest_text))
+        try:
+            return self._without_special(text, what)
+        except UnicodeEncodeError as error:
+            surrogate = f"\\u{ord(error.object[error.start]):04x}"
+            raise RequestRefused(f"the {what} holds the lone surrogate {surrogate}, which is no character") from error
+
+    def _without_special(self, text: str, what: str) -> list[int]:
         for cuts in (self._user_defined, self._all_special):
-            tokens = [token for piece in cuts.pieces(text) for token in self._tokenize_piece(piece)]
+            pieces = (self._vocab.tokenize(piece, parse_special=False) for piece in cuts.pieces(text))
+            tokens = list(itertools.chain.from_iterable(pieces))
             if self._vocab.special_tokens.isdisjoint(tokens):
                 return tokens
         found = self._vocab.text(next(token for token in tokens if token in self._vocab.special_tokens))
-        raise RequestRefused(f"the text holds {found!r}, which this model can only read as a special token: remove it")
-
-    def _tokenize_piece(self, piece: str) -> list[int]:
-        try:
-            return self._vocab.tokenize(piece, parse_special=False)
-        except UnicodeEncodeError as error:
-            surrogate = f"\\u{ord(piece[error.start]):04x}"
-            raise RequestRefused(f"the text holds the lone surrogate {surrogate}, which is no character") from error
+        raise RequestRefused(
+            f"the {what} holds {found!r}, which this model can only read as a special token: remove it"
+        )
 
 
 class _Cuts:

@@ -9,7 +9,7 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 @dataclass(frozen=True)
 class Option:
-    """One answer a decision may have. `id` goes back to the caller byte for byte; `description` is what the model reads."""
+    """One answer a decision may have. The model reads both fields; `id` goes back to the caller byte for byte."""
 
     id: str
     description: JsonValue
@@ -53,7 +53,7 @@ class Score:
 
 @dataclass(frozen=True)
 class ScoredRequest:
-    """The scores of one request, in its order, and what they cost. `cached_tokens` of the prefix were not evaluated again."""
+    """The scores of one request, in order, and their cost. `cached_tokens` of the prefix were not evaluated again."""
 
     scores: tuple[Score, ...]
     prefix_tokens: int

@@ -8,11 +8,15 @@ class RequestRefused(ValueError):
 
 
 class PromptTooLong(RequestRefused):
-    """A prompt exceeds the token limit; raised before anything is evaluated."""
+    """A prompt exceeds the token limit; raised before anything is evaluated.
 
-    def __init__(self, decision_id: str, tokens: int, limit: int) -> None:
+    `at_least` says that `tokens` is a lower bound, of a text so long that it was not even tokenized.
+    """
+
+    def __init__(self, decision_id: str, tokens: int, limit: int, *, at_least: bool = False) -> None:
         super().__init__(
-            f"decision {decision_id!r} needs {tokens} tokens, the limit is {limit}: shorten its state, question or options"
+            f"decision {decision_id!r} needs {'at least ' if at_least else ''}{tokens} tokens, the limit is {limit}: "
+            "shorten its state, question or options"
         )
         self.tokens = tokens
         self.limit = limit

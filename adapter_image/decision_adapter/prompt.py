@@ -47,13 +47,22 @@ class PromptWriter:
     on; the user message, the profile's words included, is tokenized as text. So no text of a caller ever passes through
     the template or becomes a special token.
 
+    Parameters
+    ----------
+    model:
+        The loaded model.
+    profile:
+        The prompt's words.
+    max_tokens:
+        The limit of one prompt; only texts far above it are refused here (`TextTooLong`).
+
     Raises
     ------
     ModelRefused
         If the model has no chat template, or one that cannot be used, or no usable answer slots.
     """
 
-    def __init__(self, model: Model, profile: Profile) -> None:
+    def __init__(self, model: Model, profile: Profile, *, max_tokens: int) -> None:
         template = model.chat_template
         if template is None:
             raise ModelRefused(f"{model.path} has no chat template: package a chat model whose GGUF holds one")
@@ -71,7 +80,7 @@ class PromptWriter:
         self._bos = [vocab.bos] if vocab.add_bos and vocab.bos >= 0 and head[:1] != [vocab.bos] else []
         self._head = [*self._bos, *head]
         self._tail = vocab.tokenize(self._frame.tail, parse_special=True)
-        self._caller_text = CallerText(vocab)
+        self._caller_text = CallerText(vocab, max_tokens=max_tokens)
         self.slots: Slots = prove_slots(vocab, self._frame.tail)
 
     def prefix(self, state: JsonValue) -> Prefix:
@@ -82,8 +91,8 @@ class PromptWriter:
         RequestRefused
             If the state cannot be written as text.
         """
-        text = self._lead + self._profile.prefix_text(as_text(state))
-        return Prefix(self._frame.head + text, (*self._head, *self._caller_text.tokenize(text)))
+        text = self._lead + self._profile.prefix_text(as_text(state, what="state"))
+        return Prefix(self._frame.head + text, (*self._head, *self._caller_text.tokenize(text, what="state")))
 
     def prompt(self, prefix: Prefix, decision: Decision) -> Prompt:
         """The whole prompt of one decision.
@@ -93,23 +102,26 @@ class PromptWriter:
         RequestRefused
             If a text of the decision cannot be written.
         """
+        what = f"question with its options of decision {decision.id!r}"
         text = self._profile.suffix_text(decision.question, self._options(decision.options))
-        suffix = (*self._caller_text.tokenize(text), *self._tail)
+        suffix = (*self._caller_text.tokenize(text, what=what), *self._tail)
         sha256 = hashlib.sha256((prefix.text + text + self._frame.tail).encode()).hexdigest()
         return Prompt(prefix, suffix, sha256)
 
     def _options(self, options: tuple[Option, ...]) -> str:
         lines = (
-            self._profile.option_text(letter, option.id, as_text(option.description))
+            self._profile.option_text(
+                letter, option.id, as_text(option.description, what=f"description of option {option.id!r}")
+            )
             for letter, option in zip(self.slots.letters, options, strict=False)
         )
         return "\n".join(lines)
 
 
-def as_text(value: JsonValue) -> str:
+def as_text(value: JsonValue, *, what: str) -> str:
     """A state or a description as the model reads it: text as it is, null as nothing, all else as compact JSON.
 
-    >>> as_text({"b": [1, True], "a": "é"})
+    >>> as_text({"b": [1, True], "a": "é"}, what="state")
     '{"b":[1,true],"a":"é"}'
     """
     if value is None:
@@ -119,6 +131,6 @@ def as_text(value: JsonValue) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (ValueError, TypeError) as error:
-        raise RequestRefused(f"a structured text cannot be written as JSON: {error}") from error
+        raise RequestRefused(f"the {what} cannot be written as JSON: {error}") from error
     except RecursionError as error:
-        raise RequestRefused("a structured text is nested too deeply to be written as JSON") from error
+        raise RequestRefused(f"the {what} is nested too deeply to be written as JSON") from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from decision_adapter.caller_text import TextTooLong
 from decision_adapter.decision import Decision, DecisionRequest, ModelIdentity, Score, ScoredRequest
 from decision_adapter.errors import EngineFailed, ModelRefused, PromptTooLong, RequestRefused
 from decision_adapter.llama import Context, Model, load_library
@@ -131,7 +132,7 @@ class Scorer:
             )
         threads = usable_threads() if settings.threads is None else settings.threads
         self._model = model
-        self._writer = PromptWriter(model, profile)
+        self._writer = PromptWriter(model, profile, max_tokens=self._limit)
         # The last sequence is the branch that decisions are evaluated in, one after the other.
         self._branch = settings.prefixes
         self._context = Context(
@@ -198,12 +199,18 @@ class Scorer:
     def _plan(self, request: DecisionRequest) -> _Plan:
         if not request.decisions:
             raise RequestRefused("the request holds no decision, give at least one")
-        prefix = self._writer.prefix(request.state)
+        try:
+            prefix = self._writer.prefix(request.state)
+        except TextTooLong as error:
+            raise PromptTooLong(request.decisions[0].id, error.tokens, self._limit, at_least=True) from error
         return _Plan(prefix, tuple(self._plan_branch(prefix, decision) for decision in request.decisions))
 
     def _plan_branch(self, prefix: Prefix, decision: Decision) -> _Branch:
         slots = self._writer.slots.first(len(decision.options), decision_id=decision.id, limit=self._max_options)
-        prompt = self._writer.prompt(prefix, decision)
+        try:
+            prompt = self._writer.prompt(prefix, decision)
+        except TextTooLong as error:
+            raise PromptTooLong(decision.id, error.tokens, self._limit, at_least=True) from error
         if prompt.n_tokens > self._limit:
             raise PromptTooLong(decision.id, prompt.n_tokens, self._limit)
         cut = len(prefix.tokens)

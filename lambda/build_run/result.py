@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from request import BuildRequest
 
 from decision_provenance.manifest import MANIFEST_LIMIT_BYTES, MANIFEST_NAME, Manifest
-from decision_provenance.s3_object import pin_object, read_chunks
+from decision_provenance.s3_object import read_small
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -39,19 +39,15 @@ def find_result(request: BuildRequest, s3: S3Client) -> BuildResult | None:
     ValueError
         If something else lies under its key.
     """
-    pinned = pin_object(s3, request.result_bucket, request.result_key)
-    if pinned is None:
+    content = read_small(s3, request.result_bucket, request.result_key, limit=MANIFEST_LIMIT_BYTES)
+    if content is None:
         return None
-    if pinned.bytes > MANIFEST_LIMIT_BYTES:
-        raise ValueError(
-            f"{pinned.uri} has {pinned.bytes} bytes: no manifest is that large; delete it and deploy again"
-        )
     try:
-        manifest = Manifest.from_bytes(b"".join(read_chunks(s3, pinned)))
+        manifest = Manifest.from_bytes(content)
     except ValueError as error:
-        raise ValueError(f"{pinned.uri}: {error}") from error
+        raise ValueError(f"{request.result_uri}: {error}; delete it first") from error
     if request.result_key != manifest.prefix + MANIFEST_NAME:
         raise ValueError(
-            f"{pinned.uri} describes {manifest.prefix}, which is another package: delete it and deploy again"
+            f"{request.result_uri} describes {manifest.prefix}, which is another package: delete it and deploy again"
         )
     return BuildResult(request.result_bucket, manifest)

@@ -12,7 +12,7 @@ from request import VerifyRequest
 from decision_provenance.digest import hash_chunks
 from decision_provenance.gguf import GgufFacts, GgufRefused, join_facts, read_facts
 from decision_provenance.manifest import MANIFEST_LIMIT_BYTES, MANIFEST_NAME, Manifest, PackagedFile
-from decision_provenance.s3_object import ObjectStream, PinnedObject, pin_object, read_chunks
+from decision_provenance.s3_object import ObjectStream, PinnedObject, pin_object, read_chunks, read_small
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -123,18 +123,15 @@ def _facts(pinned: PinnedObject, s3: S3Client) -> GgufFacts:
 
 def _compare_manifest(request: VerifyRequest, s3: S3Client) -> None:
     """The manifest says nothing the pin does not; but one that says otherwise is a sign of tampering."""
-    pinned = pin_object(s3, request.bucket, request.prefix + MANIFEST_NAME)
-    if pinned is None:
+    content = read_small(s3, request.bucket, request.prefix + MANIFEST_NAME, limit=MANIFEST_LIMIT_BYTES)
+    if content is None:
         return
-    if pinned.bytes > MANIFEST_LIMIT_BYTES:
-        raise VerificationRefused(
-            f"{pinned.uri} has {pinned.bytes} bytes, at most {MANIFEST_LIMIT_BYTES} are read: {_AS_PINNED}"
-        )
+    uri = request.uri + MANIFEST_NAME
     try:
-        manifest = Manifest.from_bytes(b"".join(read_chunks(s3, pinned)))
+        manifest = Manifest.from_bytes(content)
     except ValueError as error:
-        raise VerificationRefused(f"{pinned.uri}: {error}") from error
+        raise VerificationRefused(f"{uri}: {error}; delete it first") from error
     if manifest.files != request.files:
         raise VerificationRefused(
-            f"{pinned.uri} describes package {manifest.digest}, the pin says {request.digest}: {_AS_PINNED}"
+            f"{uri} describes package {manifest.digest}, the pin says {request.digest}: {_AS_PINNED}"
         )

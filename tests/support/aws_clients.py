@@ -1,4 +1,4 @@
-"""boto3 clients of a local cloud, closed when the tests are over."""
+"""AWS clients of a local cloud, closed when the tests are over."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import boto3
+import botocore.session
 from botocore.config import Config
 
 from local_cloud.lifecycle import RunningCloud
@@ -18,13 +18,19 @@ ClientFactory = Callable[[str], Any]
 @contextlib.contextmanager
 def clients_of(cloud: RunningCloud) -> Iterator[ClientFactory]:
     """Make clients as they are asked for; an error is raised at once, not retried."""
-    session = boto3.Session(aws_access_key_id=cloud.account, aws_secret_access_key="local", region_name=cloud.region)
+    session = botocore.session.get_session()
     made: dict[str, Any] = {}
 
     def get(service: str) -> Any:
         if service not in made:
-            config = Config(retries={"total_max_attempts": 1})
-            made[service] = session.client(service, endpoint_url=cloud.endpoint_url, config=config)
+            made[service] = session.create_client(
+                service,
+                endpoint_url=cloud.endpoint_url,
+                region_name=cloud.region,
+                aws_access_key_id=cloud.account,
+                aws_secret_access_key="local",
+                config=Config(retries={"total_max_attempts": 1}),
+            )
         return made[service]
 
     yield get

@@ -10,7 +10,7 @@ OPTIONS = (("account-access", "Account access support."), ("billing", "Billing s
 def decision(
     state: Any = "The customer cannot sign in.",
     *,
-    id: str = "support-route",  # noqa: A002  the wire's word
+    id: str = "support-route",
     question: str = "Which queue should handle this request?",
     options: tuple[tuple[str, Any], ...] = OPTIONS,
 ) -> dict[str, Any]:

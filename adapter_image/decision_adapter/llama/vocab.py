@@ -83,6 +83,11 @@ class Vocab:
         user_defined = (token for token in self._of_kind(_USER_DEFINED) if not is_blank(self.text(token)))
         return frozenset(self._of_kind(_CONTROL)) | frozenset(user_defined)
 
+    @cached_property
+    def longest_text(self) -> int:
+        """Characters of the longest token's text: one token stands for no more of an input than that."""
+        return max(len(self.text(token)) for token in range(self.n_tokens))
+
     def _of_kind(self, kind: int) -> list[int]:
         return [token for token in range(self.n_tokens) if self._c.llama_vocab_get_attr(self._handle, token) & kind]
 

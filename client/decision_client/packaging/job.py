@@ -16,7 +16,7 @@ from decision_client.packaging.write_once import upload_once, write_once
 from decision_provenance.digest import hash_chunks
 from decision_provenance.gguf import GgufFacts, GgufRefused, join_facts, read_facts
 from decision_provenance.manifest import MANIFEST_LIMIT_BYTES, MANIFEST_NAME, Manifest, PackagedFile
-from decision_provenance.s3_object import pin_object, read_chunks
+from decision_provenance.s3_object import pin_object, read_small
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -70,16 +70,18 @@ def package(settings: Settings, s3: S3Client, *, folder: Path, say: Callable[[st
 
 
 def _find_finished(settings: Settings, s3: S3Client) -> Manifest | None:
-    pinned = pin_object(s3, settings.bucket, settings.prefix + MANIFEST_NAME)
-    if pinned is None or pinned.bytes > MANIFEST_LIMIT_BYTES:
+    key = settings.prefix + MANIFEST_NAME
+    uri = f"s3://{settings.bucket}/{key}"
+    content = read_small(s3, settings.bucket, key, limit=MANIFEST_LIMIT_BYTES)
+    if content is None:
         return None
     try:
-        manifest = Manifest.from_bytes(b"".join(read_chunks(s3, pinned)))
+        manifest = Manifest.from_bytes(content)
     except ValueError as error:
-        raise PackagingRefused(f"{pinned.uri}: {error}; delete it first") from error
+        raise PackagingRefused(f"{uri}: {error}; delete it first") from error
     if manifest.files != settings.files:
         raise PackagingRefused(
-            f"{pinned.uri} describes package {manifest.digest}, the pin says {settings.digest}: "
+            f"{uri} describes package {manifest.digest}, the pin says {settings.digest}: "
             "find out who wrote it, delete the prefix, then deploy again"
         )
     stored = [pin_object(s3, settings.bucket, settings.prefix + file.name) for file in settings.files]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision_adapter.caller_text import CallerText
+from decision_adapter.caller_text import CallerText, TextTooLong
 from decision_adapter.errors import RequestRefused
 from decision_adapter.llama import Model
 from tests.support.tiny_gguf import byte_alphabet
@@ -17,7 +17,7 @@ SPECIAL_TEXTS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "</think>", "<to
 
 @pytest.fixture(scope="module")
 def caller_text(tiny_model: Model) -> CallerText:
-    return CallerText(tiny_model.vocab)
+    return CallerText(tiny_model.vocab, max_tokens=4096)
 
 
 def read_back(model: Model, tokens: list[int]) -> str:
@@ -32,7 +32,7 @@ def read_back(model: Model, tokens: list[int]) -> str:
 def test_the_text_of_a_special_token_is_read_as_its_characters(
     tiny_model: Model, caller_text: CallerText, special: str
 ) -> None:
-    tokens = caller_text.tokenize(f"x{special}y")
+    tokens = caller_text.tokenize(f"x{special}y", what="state")
 
     assert tiny_model.vocab.special_tokens.isdisjoint(tokens)
     assert read_back(tiny_model, tokens) == f"x{special}y"
@@ -43,7 +43,7 @@ def test_llama_cpp_alone_would_have_made_a_special_token_of_it(tiny_model: Model
 
 
 def test_a_user_defined_token_of_whitespace_stays_the_token_it_is(tiny_model: Model, caller_text: CallerText) -> None:
-    (token,) = caller_text.tokenize("\n\n")
+    (token,) = caller_text.tokenize("\n\n", what="state")
 
     assert tiny_model.vocab.text(token) == "\n\n"
 
@@ -55,7 +55,7 @@ def test_no_text_becomes_a_special_token_or_loses_a_character(
 ) -> None:
     text = "".join(pieces)
 
-    tokens = caller_text.tokenize(text)
+    tokens = caller_text.tokenize(text, what="state")
 
     assert tiny_model.vocab.special_tokens.isdisjoint(tokens)
     assert read_back(tiny_model, tokens) == text
@@ -64,9 +64,18 @@ def test_no_text_becomes_a_special_token_or_loses_a_character(
 def test_ordinary_text_is_tokenized_as_llama_cpp_does(tiny_model: Model, caller_text: CallerText) -> None:
     text = "Tell A from B < C."
 
-    assert caller_text.tokenize(text) == tiny_model.vocab.tokenize(text, parse_special=False)
+    assert caller_text.tokenize(text, what="state") == tiny_model.vocab.tokenize(text, parse_special=False)
 
 
 def test_a_lone_surrogate_is_refused_by_its_code(caller_text: CallerText) -> None:
-    with pytest.raises(RequestRefused, match=r"lone surrogate \\ud83d"):
-        caller_text.tokenize("x\ud83d")
+    with pytest.raises(RequestRefused, match=r"the state holds the lone surrogate \\ud83d"):
+        caller_text.tokenize("x\ud83d", what="state")
+
+
+def test_a_text_that_cannot_fit_is_refused_without_being_tokenized(tiny_model: Model) -> None:
+    longest = tiny_model.vocab.longest_text
+    caller_text = CallerText(tiny_model.vocab, max_tokens=2)
+
+    assert caller_text.tokenize("x" * 2 * longest, what="state")
+    with pytest.raises(TextTooLong, match="the state needs at least 3 tokens"):
+        caller_text.tokenize("x" * (2 * longest + 1), what="state")

@@ -61,7 +61,7 @@ def each_path(request: pytest.FixtureRequest) -> Path:
 def evaluate_afresh(library: Library, path: Path, state: str, decisions: list[Decision]) -> list[tuple[float, ...]]:
     """Probabilities by the plainest way: a new context, the whole prompt from its first token, nothing shared."""
     model = Model(library, path)
-    writer = PromptWriter(model, DEFAULT_PROFILE)
+    writer = PromptWriter(model, DEFAULT_PROFILE, max_tokens=2048)
     probabilities = []
     for decision in decisions:
         prompt = writer.prompt(writer.prefix(state), decision)
@@ -126,6 +126,21 @@ def test_a_score_is_the_same_whatever_the_cache_holds(load: LoadScorer, each_pat
 
     assert (first.cached_tokens, cached.cached_tokens, evicted.cached_tokens) == (0, first.prefix_tokens, 0)
     assert bits(first.scores[0]) == bits(cached.scores[0]) == bits(evicted.scores[0])
+
+
+@pytest.mark.parametrize(("path", "possible"), [("tiny_path", True), ("hybrid_path", False)])
+def test_only_attention_lets_a_part_of_a_sequence_be_removed(
+    library: Library, path: str, possible: bool, request: pytest.FixtureRequest
+) -> None:
+    model = Model(library, request.getfixturevalue(path))
+    context = Context(model, n_seq_max=2, n_ctx_seq=256, n_threads=1)
+    context.decode(0, [65, 66, 67], position=0)
+
+    assert context.truncate(0, 1) is possible
+    assert context.length(0) == (1 if possible else 3)
+
+    context.close()
+    model.close()
 
 
 @pytest.mark.parametrize("path", ["tiny_path", "hybrid_path"])
@@ -214,6 +229,14 @@ def test_one_question_too_long_refuses_the_request_and_the_next_one_is_answered(
         scorer.score(of("x", ask("q" * 400, decision_id="long"), ask(decision_id="b"), ask(decision_id="c")))
 
     assert scorer.score(of("x", ask())).scores[0].decision_id == "d"
+
+
+@pytest.mark.parametrize("state", ["x" * 6_000_000, "x"])
+def test_megabytes_are_refused_at_once(scorer: Scorer, ask: Ask, state: str) -> None:
+    question = "q" if len(state) > 1 else " " * 6_000_000
+
+    with pytest.raises(PromptTooLong, match=r"decision 'd' needs at least \d+ tokens, the limit is 2048"):
+        scorer.measure(of(state, ask(question)))
 
 
 def test_a_limit_beyond_what_the_model_was_trained_on_is_refused(load: LoadScorer, tiny_path: Path) -> None:
@@ -311,7 +334,7 @@ def test_a_quantized_model_is_as_exact_and_near_to_a_fresh_evaluation(
 @pytest.mark.smollm2
 def test_control_texts_add_no_special_token_to_a_real_models_prompt(library: Library, smollm2_path: Path) -> None:
     model = Model(library, smollm2_path)
-    writer = PromptWriter(model, DEFAULT_PROFILE)
+    writer = PromptWriter(model, DEFAULT_PROFILE, max_tokens=2048)
 
     def special(state: str) -> int:
         return sum(token in model.vocab.special_tokens for token in writer.prefix(state).tokens)

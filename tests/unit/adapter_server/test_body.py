@@ -98,7 +98,9 @@ def test_another_coding_is_a_415_that_names_gzip(coding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"{}", gzip.compress(b"{}")[:-1], gzip.compress(b"{}") + b"{}", gzip.compress(b"{}")[:12]]
+    "body",
+    [b"{}", gzip.compress(b"{}")[:-1], gzip.compress(b"{}") + b"{}", gzip.compress(b"{}")[:12]],
+    ids=["plain", "a byte short", "more behind it", "only its head"],
 )
 def test_bytes_that_are_no_whole_gzip_are_a_400(body: bytes) -> None:
     assert "gzip" in refused(400, [body], JSON | {"content-encoding": "gzip"})

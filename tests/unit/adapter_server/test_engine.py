@@ -30,7 +30,7 @@ class Clock:
         return self.now
 
 
-def request_of(state: str, id: str = "d") -> DecisionRequest:  # noqa: A002  the decision's word
+def request_of(state: str, id: str = "d") -> DecisionRequest:
     return DecisionRequest(state, (Decision(id, "Q?", (Option("a", "x"), Option("b", "y"))),))
 
 

@@ -174,6 +174,7 @@ def test_one_state_in_two_spellings_is_one_state(one: bytes, other: bytes) -> No
         with_state(b"[" * 101 + b"1" + b"]" * 101),
         b"[" * 6_000_000,
     ],
+    ids=["unknown field", "decision", "open state", "arrays", "objects", "one over the limit", "six megabytes"],
 )
 def test_bottomless_nesting_is_refused_within_a_second(body: bytes) -> None:
     began = time.monotonic()

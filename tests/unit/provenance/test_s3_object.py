@@ -6,7 +6,7 @@ import pytest
 
 from decision_provenance.digest import hash_chunks
 from decision_provenance.gguf import read_facts
-from decision_provenance.s3_object import ObjectRefused, ObjectStream, PinnedObject, pin_object, read_chunks
+from decision_provenance.s3_object import ObjectRefused, ObjectStream, PinnedObject, pin_object, read_chunks, read_small
 from tests.support.fake_s3 import FakeS3, client_error
 from tests.support.gguf_header import GgufFile
 
@@ -96,7 +96,7 @@ def test_a_connection_that_breaks_is_refused_with_how_far_it_got(s3: FakeS3) -> 
 def test_a_missing_permission_is_named(s3: FakeS3) -> None:
     s3.refused["HeadObject"] = client_error("HeadObject", 403, "AccessDenied")
 
-    with pytest.raises(ObjectRefused, match="s3:GetObject on it, s3:ListBucket on its bucket and kms:Decrypt"):
+    with pytest.raises(ObjectRefused, match="s3:GetObjectVersion on it, s3:ListBucket on its bucket, kms:Decrypt"):
         pinned(s3)
 
 
@@ -106,6 +106,19 @@ def test_an_error_of_the_service_is_passed_on_with_its_code(s3: FakeS3) -> None:
 
     with pytest.raises(ObjectRefused, match=r"could not be read \(SlowDown"):
         list(read_chunks(s3.client, found))
+
+
+def test_a_small_object_is_read_whole(s3: FakeS3) -> None:
+    assert read_small(s3.client, "bucket", "m.gguf", limit=len(CONTENT)) == CONTENT
+    assert read_small(s3.client, "bucket", "absent", limit=5) is None
+
+
+def test_a_small_object_that_is_not_small_or_not_whole_is_refused(s3: FakeS3) -> None:
+    with pytest.raises(ObjectRefused, match="at most 100 are read"):
+        read_small(s3.client, "bucket", "m.gguf", limit=100)
+    s3.lost_bytes = 1
+    with pytest.raises(ObjectRefused, match="ended after"):
+        read_small(s3.client, "bucket", "m.gguf", limit=len(CONTENT))
 
 
 def test_a_header_is_read_from_an_object_without_reading_its_tensors() -> None:

@@ -1,0 +1,22 @@
+"""What all tests share: how they are spread over workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+# Folders whose tests share something that is slow to start, a local cloud or a running adapter: with
+# `--dist loadgroup` one worker takes them all, so it is started once.
+SHARE_A_FIXTURE = ("deploy", "contract", "unit/local_cloud", "unit/local_cloud_sagemaker", "unit/constructs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.parent.relative_to(TESTS).as_posix()
+        if folder in SHARE_A_FIXTURE:
+            item.add_marker(pytest.mark.xdist_group(folder))
+    # The longest first: what is left for the end is short, and both workers end together.
+    items.sort(key=lambda item: not item.path.is_relative_to(TESTS / "deploy"))
