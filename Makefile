@@ -86,7 +86,7 @@ node_modules/.installed: package-lock.json package.json
 	@$(BIN)/python -c 'import sys; from local_cloud.demo.preflight import sample_model_problem; sys.exit(sample_model_problem())'
 	@touch $@
 
-LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-header
+LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate
 ADAPTER_NEEDS := import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["adapter"]))
 
 lock: $(VENV)/.installed ## Write the lock files anew from pyproject.toml and package.json
