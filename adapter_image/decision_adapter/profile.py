@@ -80,11 +80,8 @@ def _fill(parts: list[_Part], **values: str) -> str:
 DEFAULT_PROFILE = Profile(
     name="plain",
     version="1",
-    system=(
-        "You decide about a state that you are shown. Weigh only what it says, "
-        "choose the one option that answers the question best, and reply with its letter alone."
-    ),
-    user="State:\n{state}\n\nQuestion: {question}\n\nOptions:\n{options}\n\nReply with one letter.",
+    system="Answer the question about the state with the letter of the best option only.",
+    user="State:\n{state}\n\nQuestion: {question}\n{options}\n\nAnswer with one letter.",
     option="{letter}. {id}: {description}",
     bare_option="{letter}. {id}",
 )

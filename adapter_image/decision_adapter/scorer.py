@@ -1,8 +1,9 @@
 """Scores of decisions: the state evaluated once, each decision branched from it, the answer slots read.
 
 A score is the same bit for bit whether a decision comes alone or among others, in any order, with its state cached or
-not. Three things make it so: every sequence has a key/value stream of its own, the prefix is always evaluated whole and
-from its beginning, and every suffix is evaluated alone in one shape that depends on nothing but the decision itself.
+not, and agrees with an evaluation of the whole prompt at once. Three things make it so: every sequence has a key/value
+stream of its own, the prefix is always evaluated whole and from its beginning, and every suffix is evaluated alone, in
+one shape that depends on nothing but its own prompt.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from decision_adapter.threads import usable_threads
 from decision_provenance.digest import Digest
 from decision_provenance.model_folder import ModelFiles
 
-MIN_SUFFIX_TOKENS = 64
-"""A branch takes back the prefix's last tokens until it evaluates this many: llama.cpp's attention on a CPU works
-through 64 rows at a time, and 60 tokens take nearly twice as long as 67."""
+MIN_TOKENS = 64
+"""The fewest tokens evaluated at once, where a prompt has them: llama.cpp's flash attention on a CPU works through
+64 rows at a time; fewer take nearly twice as long and are summed in half precision, which moves a probability by some
+1e-2. So a branch takes back the prefix's last tokens, and a prefix of fewer is not kept but evaluated with it."""
 
 
 class ScorerSettings(Protocol):
@@ -88,7 +90,7 @@ class _Plan:
 
     @property
     def needs_prefix(self) -> bool:
-        """False where every prompt is so short that its branch evaluates all of it."""
+        """False where the prefix is so short that every branch evaluates it."""
         return any(branch.cut for branch in self.branches)
 
 
@@ -213,10 +215,14 @@ class Scorer:
             raise PromptTooLong(decision.id, error.tokens, self._limit, at_least=True) from error
         if prompt.n_tokens > self._limit:
             raise PromptTooLong(decision.id, prompt.n_tokens, self._limit)
-        cut = len(prefix.tokens)
-        if self._truncates:
-            cut = max(0, min(cut, prompt.n_tokens - MIN_SUFFIX_TOKENS))
-        return _Branch(decision, prompt, slots, cut)
+        return _Branch(decision, prompt, slots, self._cut(prompt))
+
+    def _cut(self, prompt: Prompt) -> int:
+        """How many tokens of the prefix a branch copies. It must depend on nothing but the prompt: see the module."""
+        whole = len(prompt.prefix.tokens)
+        if whole < MIN_TOKENS:
+            return 0
+        return max(0, min(whole, prompt.n_tokens - MIN_TOKENS)) if self._truncates else whole
 
     def _score(self, branch: _Branch, source: int | None) -> Score:
         started = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from array import array
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ from decision_adapter.errors import EngineFailed, ModelRefused
 from decision_adapter.llama.model import Model
 
 N_BATCH = 512
-"""Tokens evaluated in one call; longer inputs are cut from their beginning, so the same input is cut the same way."""
+"""The most tokens evaluated in one call."""
 
 # llama.cpp rounds the context of a sequence up to a multiple of this.
 _CONTEXT_STEP = 256
@@ -78,8 +79,8 @@ class Context:
             If llama.cpp could not evaluate them; the sequence is then in an unknown state.
         """
         last = len(tokens) - 1
-        for start in range(0, len(tokens), N_BATCH):
-            chunk = tokens[start : start + N_BATCH]
+        for start, end in _chunks(len(tokens)):
+            chunk = tokens[start:end]
             batch = self._batch
             batch.n_tokens = len(chunk)
             for index, token in enumerate(chunk):
@@ -189,3 +190,14 @@ class Context:
                 f"{self._library.path} made another context than it was told ({'; '.join(different)}): "
                 "use a build of llama.cpp that this adapter was tested with"
             )
+
+
+def _chunks(length: int) -> list[tuple[int, int]]:
+    """Where a long input is cut: into as few parts as possible, and those of equal size.
+
+    A short last part would be evaluated less exactly: with fewer than 64 rows, llama.cpp's flash attention on a CPU
+    sums in half precision.
+    """
+    count = -(-length // N_BATCH)
+    bounds = [length * index // count for index in range(count + 1)] if count else []
+    return list(itertools.pairwise(bounds))

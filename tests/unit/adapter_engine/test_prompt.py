@@ -73,8 +73,8 @@ def test_the_prompt_reads_state_question_and_lettered_options_in_the_models_fram
 
     assert text_of(tiny_model, prompt) == (
         f"<|im_start|>system\n{DEFAULT_PROFILE.system}<|im_end|>\n"
-        "<|im_start|>user\nState:\nA door.\n\nQuestion: Open?\n\n"
-        "Options:\nA. yes: It is open.\nB. no\nC. other\n\nReply with one letter.<|im_end|>\n"
+        "<|im_start|>user\nState:\nA door.\n\nQuestion: Open?\n"
+        "A. yes: It is open.\nB. no\nC. other\n\nAnswer with one letter.<|im_end|>\n"
         "<|im_start|>assistant\n"
     )
 

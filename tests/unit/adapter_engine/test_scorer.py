@@ -188,18 +188,19 @@ def test_a_short_suffix_is_evaluated_with_the_last_tokens_of_the_prefix_as_64(
     assert evaluated == [scored.prefix_tokens, 64]
 
 
-def test_a_prompt_under_64_tokens_is_evaluated_whole_and_once(
-    load: LoadScorer, tiny_path: Path, evaluated: list[int]
+@pytest.mark.parametrize("state", ["x", "x" * 30])
+def test_a_prefix_under_64_tokens_is_evaluated_with_each_question(
+    load: LoadScorer, tiny_path: Path, evaluated: list[int], state: str
 ) -> None:
     path = tiny_path.with_name("terse.json")
     path.write_text(json.dumps(TERSE))
     scorer = load(tiny_path, profile=path)
     evaluated.clear()
 
-    scored = scorer.score(of("x", Decision("d", "?", (Option("a", None), Option("b", None)))))
+    scored = scorer.score(of(state, *(Decision(d, d * 80, (Option("a", None), Option("b", None))) for d in "pq")))
 
-    assert evaluated == [scored.scores[0].input_tokens]
-    assert evaluated[0] < 64
+    assert scored.prefix_tokens < 64
+    assert evaluated == [score.input_tokens for score in scored.scores]
 
 
 def tokens_of(scorer: Scorer, state: str, decision: Decision) -> int:
@@ -314,14 +315,14 @@ def test_closing_twice_is_fine(load: LoadScorer, tiny_path: Path) -> None:
 def test_a_quantized_model_is_as_exact_and_near_to_a_fresh_evaluation(
     load: LoadScorer, library: Library, smollm2_path: Path, ask: Ask
 ) -> None:
-    state = "The order of 3 May was charged twice. The customer asks for one of the payments back."
+    state = "The order of 3 May was charged twice. The customer asks for one of the payments back. " * 3
     topics = ("refund", "login", "delivery")
     decisions = [ask(f"Is this about a {topic}?", "yes", "no", "unclear", decision_id=topic) for topic in topics]
     scorer = load(smollm2_path, prefixes=1)
 
     together = {score.decision_id: score for score in scorer.score(of(state, *decisions)).scores}
     reordered = scorer.score(of(state, *reversed(decisions)))
-    scorer.score(of("Another state, which takes the place of the first.", decisions[0]))
+    scorer.score(of("Another state, which takes the place of the first. " * 6, decisions[0]))
     alone = scorer.score(of(state, decisions[1]))
 
     assert (reordered.cached_tokens, alone.cached_tokens) == (reordered.prefix_tokens, 0)
