@@ -97,7 +97,9 @@ def _read_container(endpoint_name: str, response: Any, message: str) -> Failure:
         return Failure(Kind.REFUSED, sentence, status)
     log = response.get("LogStreamArn")
     where = f"; its log is {log}" if log else ""
-    return Failure(Kind.UNAVAILABLE, f"endpoint {endpoint_name!r} failed with HTTP {status}: {sentence}{where}", status)
+    # Without a status the container gave no answer at all within SageMaker's 60 seconds.
+    how = f"failed with HTTP {status}" if status else "gave no answer"
+    return Failure(Kind.UNAVAILABLE, f"endpoint {endpoint_name!r} {how}: {sentence}{where}", status)
 
 
 def _object(text: str) -> dict[str, Any]:

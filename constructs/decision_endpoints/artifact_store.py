@@ -44,7 +44,7 @@ class ArtifactStore(Construct):
     Raises
     ------
     InvalidArguments
-        If `superseded_after` is under one day.
+        If `superseded_after` is not a whole number of days, at least one.
 
     Examples
     --------
@@ -70,8 +70,8 @@ class ArtifactStore(Construct):
     ) -> None:
         super().__init__(scope, id)
         superseded_after = superseded_after or Duration.days(30)
-        if superseded_after.to_seconds() < Duration.days(1).to_seconds():
-            hours = superseded_after.to_hours(integral=False)
+        hours = superseded_after.to_hours(integral=False)
+        if hours < 24 or hours % 24:
             raise InvalidArguments(
                 f"ArtifactStore {self.node.path}",
                 [f"superseded_after is {hours:g} hours: S3 counts in whole days, give at least Duration.days(1)"],

@@ -34,13 +34,14 @@ def lambda_folder(name: str) -> Iterator[Path]:
 def packaging_folder() -> Iterator[Path]:
     """The source of the packaging build: its buildspec at the root, and the two packages it runs.
 
-    Of `decision_client` only `packaging` is taken, without the package's ``__init__``: a change elsewhere in the client
-    is no reason to update the build.
+    Of `decision_client` only `packaging` is taken: a change elsewhere in the client is no reason to update the build.
     """
     with TemporaryDirectory(prefix="decision-endpoints-") as folder:
         root = Path(folder)
         packaging = package_folder("decision_client") / "packaging"
         _copy_code(packaging, root / "decision_client" / "packaging")
+        # Without it the folder is a namespace package, and a `decision_client` that is installed would win over it.
+        (root / "decision_client" / "__init__.py").touch()
         _copy_code(package_folder("decision_provenance"), root / "decision_provenance")
         for name in ("buildspec.yml", "requirements.lock"):
             inner = root / "decision_client" / "packaging" / name

@@ -15,14 +15,15 @@ from constructs import Construct
 
 from .assets import lambda_folder
 from .errors import InvalidArguments
-from .functions import function_log_group, python_function
+from .functions import every_digest, function_log_group, python_function
 
-# CloudFormation gives a custom resource one hour; the answer needs time to arrive.
-_WAIT = Duration.minutes(55)
+# CloudFormation gives a custom resource one hour. This counts the pauses alone: each of the looks between them takes a
+# second or two on top.
+_WAIT = Duration.minutes(50)
 
 
 class BuildRun(Construct):
-    """Starts a CodeBuild build during the deploy, waits for it up to 55 minutes, and quotes it when it fails.
+    """Starts a CodeBuild build during the deploy, waits for it up to 50 minutes, and quotes it when it fails.
 
     It first looks for the finished result and returns that, so neither a rollback nor a second stack builds again.
     Every `BuildRun` of a stack shares the functions that do the work.
@@ -30,7 +31,7 @@ class BuildRun(Construct):
     Parameters
     ----------
     project:
-        The CodeBuild project.
+        The CodeBuild project. Its two timeouts, in the queue and of the build, are together at most 50 minutes.
     log_group:
         Where the project logs: a failure quotes its last lines.
     result_bucket, result_key:
@@ -41,7 +42,7 @@ class BuildRun(Construct):
     environment:
         Environment variables of this build. Default: none.
     query_interval:
-        How often the build is looked at, at least 1 second. Default: 15 seconds.
+        How often the build is looked at, at least 1 second; the same for all of a stack. Default: 15 seconds.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class BuildRun(Construct):
     Raises
     ------
     InvalidArguments
-        If `query_interval` is under a second.
+        If `query_interval` is under a second, or another one than that of the stack's first `BuildRun`.
 
     Examples
     --------
@@ -123,17 +124,26 @@ class BuildRun(Construct):
 
 
 class _BuildRunFunctions(Construct):
-    """The two functions and the Provider that calls them, once for all runs of a stack that wait the same way."""
+    """The two functions and the Provider that calls them, once in a stack.
+
+    Their names do not depend on the interval: CloudFormation lets no custom resource change the function behind it.
+    """
 
     @classmethod
     def of_stack(cls, scope: Construct, query_interval: Duration) -> _BuildRunFunctions:
         stack = Stack.of(scope)
-        name = f"BuildRunEvery{query_interval.to_seconds():g}s"
-        existing = stack.node.try_find_child(name)
-        return existing if isinstance(existing, cls) else cls(stack, name, query_interval)
+        existing = stack.node.try_find_child("BuildRunFunctions")
+        if not isinstance(existing, cls):
+            return cls(stack, "BuildRunFunctions", query_interval)
+        found, first = (interval.to_milliseconds() / 1000 for interval in (query_interval, existing.query_interval))
+        if found != first:
+            also = f"query_interval is {found:g} s, and {first:g} s for another BuildRun of this stack"
+            raise InvalidArguments(f"BuildRun {scope.node.path}", [f"{also}: give both the same"])
+        return existing
 
     def __init__(self, scope: Construct, id: str, query_interval: Duration) -> None:
         super().__init__(scope, id)
+        self.query_interval = query_interval
         with lambda_folder("build_run") as folder:
             code = lambda_.Code.from_asset(str(folder))
             self._on_event = self._build_function("OnEvent", code, "handler.on_event")
@@ -162,7 +172,9 @@ class _BuildRunFunctions(Construct):
                 ),
                 # A LogGroup's ARN ends in :*, which covers its streams.
                 iam.PolicyStatement(actions=["logs:GetLogEvents"], resources=[log_group.log_group_arn]),
-                iam.PolicyStatement(actions=["s3:GetObject"], resources=[bucket.arn_for_objects(result_key)]),
+                iam.PolicyStatement(
+                    actions=["s3:GetObject"], resources=[bucket.arn_for_objects(every_digest(result_key))]
+                ),
                 # Without it a result that is not there yet reads as "access denied" (no condition: a GetObject has no
                 # s3:prefix).
                 iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Duration
+from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
@@ -82,7 +82,7 @@ class DecisionEndpoint(Construct):
     >>> _ = endpoint.grant_invoke(application_role)
 
     Source: Amazon SageMaker AI developer guide, "Deploy uncompressed models", "Custom inference code with hosting
-    services".
+    services", "CreateModel API: execution role permissions".
     """
 
     def __init__(
@@ -141,6 +141,8 @@ class DecisionEndpoint(Construct):
             endpoint_name=self.endpoint_name,
             endpoint_config_name=self.cfn_endpoint_config.attr_endpoint_config_name,
         )
+        # Its first line must find the group, with its retention; else SageMaker makes one of its own.
+        self.cfn_endpoint.node.add_dependency(logs)
         # Ref, not a composed ARN: SageMaker writes the name in lower case there.
         self.endpoint_arn = self.cfn_endpoint.ref
 
@@ -190,10 +192,25 @@ class DecisionEndpoint(Construct):
         if model.bucket.encryption_key:
             model.bucket.encryption_key.grant_decrypt(role)
         image.grant_pull(role)
+        # By name: a reference to another stack's group would be an export, and the endpoint could never be renamed.
+        own_log = Stack.of(self).format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=f"{logs.log_group_name}:*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
         role.add_to_policy(
             iam.PolicyStatement(
-                actions=["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                resources=[logs.log_group.log_group_arn],
+                actions=["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+                resources=[own_log],
+            )
+        )
+        # CPU and memory of the instances, which SageMaker publishes as this role. The action knows no resource.
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["cloudwatch:PutMetricData"],
+                resources=["*"],
+                conditions={"StringEquals": {"cloudwatch:namespace": "/aws/sagemaker/Endpoints"}},
             )
         )
         return role

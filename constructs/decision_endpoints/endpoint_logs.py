@@ -31,8 +31,8 @@ class EndpointLogs(Construct):
 
     Attributes
     ----------
-    endpoint_name, log_group:
-        The name, and the group ``/aws/sagemaker/Endpoints/<endpoint_name>``.
+    endpoint_name, log_group_name, log_group:
+        The name, ``/aws/sagemaker/Endpoints/<endpoint_name>``, and the group that is called so.
 
     Raises
     ------
@@ -64,10 +64,11 @@ class EndpointLogs(Construct):
             allowed = "use letters, digits and inner hyphens, at most 63 characters"
             raise InvalidArguments(f"EndpointLogs {self.node.path}", [f"endpoint_name is {endpoint_name!r}: {allowed}"])
         self.endpoint_name = endpoint_name
+        self.log_group_name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
         self.log_group = logs.LogGroup(
             self,
             "LogGroup",
-            log_group_name=f"/aws/sagemaker/Endpoints/{endpoint_name}",
+            log_group_name=self.log_group_name,
             retention=retention,
             removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -10,6 +12,7 @@ from constructs import Construct
 
 # Long enough to look back at the deploy before last.
 _LOGS_KEPT = logs.RetentionDays.THREE_MONTHS
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def function_log_group(scope: Construct, id: str) -> logs.LogGroup:
@@ -42,3 +45,15 @@ def python_function(
         role=role,
         log_group=log_group,
     )
+
+
+def every_digest(key: str) -> str:
+    """What a function behind a custom resource may read: the objects like `key`, under whatever digest.
+
+    CloudFormation calls the function seconds after it changed the function's policy, on a rollback too, and a change of
+    a policy takes a while to reach all of IAM: so the policy is the same for every digest.
+
+    >>> every_digest("models/tiny/" + "13c16f42" * 8 + "/model-manifest.json")
+    'models/tiny/*/model-manifest.json'
+    """
+    return _DIGEST.sub("*", key)

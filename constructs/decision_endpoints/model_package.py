@@ -89,8 +89,9 @@ class ModelPackage(Construct):
                 "BUCKET": codebuild.BuildEnvironmentVariable(value=self.store.bucket.bucket_name),
             },
             logging=codebuild.LoggingOptions(cloud_watch=codebuild.CloudWatchLoggingOptions(log_group=self.log_group)),
-            # Within the 55 minutes that a deploy waits.
-            timeout=Duration.minutes(50),
+            # Together the 50 minutes that a deploy waits: a build that would answer later only costs money.
+            queued_timeout=Duration.minutes(5),
+            timeout=Duration.minutes(45),
             grant_report_group_permissions=False,
         )
 
@@ -103,7 +104,7 @@ class PackagedModel(Construct):
     package:
         What to run, of this stack or another one.
     query_interval:
-        How often a running build is looked at. Default: 15 seconds.
+        How often a running build is looked at, see `BuildRun`. Default: 15 seconds.
 
     Attributes
     ----------

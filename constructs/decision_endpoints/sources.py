@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from constructs import Construct
 
 from decision_provenance.digest import hash_file, parse_sha256
 from decision_provenance.manifest import PackagedFile, model_prefix, package_digest
+from decision_provenance.model_folder import pick_model
 
 from .errors import InvalidArguments
 
@@ -36,9 +38,10 @@ class LocalGguf:
     Parameters
     ----------
     path:
-        The file. A relative path counts from the working directory.
+        The file, a whole model in one ``.gguf``. A relative path counts from the working directory.
     name:
-        The model's name, in S3 keys and logs: letters, digits and ``. _ -``, at most 63 characters.
+        The model's name, in S3 keys and logs: letters, digits and ``. _ -``, the first a letter or digit, at
+        most 64 characters.
     sha256:
         Its SHA-256, 64 hex digits, in upper or lower case.
     bytes:
@@ -69,20 +72,22 @@ class LocalGguf:
     facts: GgufFacts
 
     def __post_init__(self) -> None:
+        # The rules of the packaging build, before anything is uploaded for it to refuse.
+        rules: list[Callable[[], object]] = [
+            lambda: model_prefix(self.name, "0" * 64),
+            lambda: PackagedFile(name=self.path.name, sha256="0" * 64, bytes=self.bytes),
+            lambda: parse_sha256(self.sha256, what="sha256"),
+            lambda: _refuse_parts(self.path),
+        ]
         complaints = []
-        try:
-            model_prefix(self.name, "0" * 64)
-        except ValueError as refused:
-            complaints.append(str(refused))
-        try:
-            object.__setattr__(self, "sha256", parse_sha256(self.sha256, what="sha256"))
-            PackagedFile(name=self.path.name, sha256=self.sha256, bytes=self.bytes)
-        except ValueError as refused:
-            complaints.append(str(refused))
-        if self.path.suffix != ".gguf":
-            complaints.append(f"path is {self.path}: a model file's name ends in .gguf")
+        for rule in rules:
+            try:
+                rule()
+            except ValueError as refused:
+                complaints.append(str(refused))
         if complaints:
             raise InvalidArguments("LocalGguf", complaints)
+        object.__setattr__(self, "sha256", self.sha256.lower())
 
     @property
     def files(self) -> tuple[PackagedFile, ...]:
@@ -106,7 +111,8 @@ class LocalGguf:
         )
         iam.Grant.add_to_principal(
             grantee=reader,
-            actions=["s3:GetObject"],
+            # The bucket is versioned, and the build insists on the version that it looked at first.
+            actions=["s3:GetObject", "s3:GetObjectVersion"],
             resource_arns=[f"arn:{Aws.PARTITION}:s3:::{location.bucket_name}/{location.object_key}"],
         )
         return BoundSource(
@@ -120,7 +126,7 @@ class LocalGguf:
 
     def _check_file(self, scope: Construct) -> None:
         if not self.path.is_file():
-            what_to_do = "run `make sample-model` if it is the sample, or correct model.source.local.path"
+            what_to_do = "put it there, correct the path or, if it is the sample, run `make sample-model`"
             Annotations.of(scope).add_error(f"The model file {self.path} was not found: {what_to_do}.")
             return
         found = hash_file(self.path)
@@ -128,3 +134,11 @@ class LocalGguf:
             is_ = f"{self.path} has SHA-256 {found.sha256} and {found.bytes:,} bytes"
             pinned = f"the pin says {self.sha256} and {self.bytes:,}"
             raise InvalidArguments("LocalGguf", [f"{is_}, {pinned}: fetch the file again or correct the pin"])
+
+
+def _refuse_parts(path: Path) -> None:
+    try:
+        pick_model([path.name], where="path")
+    except ValueError as refused:
+        allowed = "give a whole model in one .gguf file (`llama-gguf-split --merge` makes one of shards)"
+        raise ValueError(f"path is {path}, which is no model or a part of one: {allowed}") from refused

@@ -14,7 +14,7 @@ from constructs import Construct
 from decision_provenance.manifest import PackagedFile
 
 from .assets import lambda_folder
-from .functions import python_function
+from .functions import every_digest, python_function
 
 
 class VerifiedGguf(Construct):
@@ -102,10 +102,11 @@ class _Verifier(Construct):
         self.service_token = self._function.function_arn
 
     def allow(self, bucket: s3.IBucket, prefix: str) -> None:
-        """Let the function read this prefix. A pinned version of an object cannot change under the hash."""
+        """Let the function read this model. A version of an object, once pinned, cannot change under the hash."""
         self._function.add_to_role_policy(
             iam.PolicyStatement(
-                actions=["s3:GetObject", "s3:GetObjectVersion"], resources=[bucket.arn_for_objects(f"{prefix}*")]
+                actions=["s3:GetObject", "s3:GetObjectVersion"],
+                resources=[bucket.arn_for_objects(f"{every_digest(prefix)}*")],
             )
         )
         # Without it a missing file reads as "access denied" (no condition: a GetObject has no s3:prefix).

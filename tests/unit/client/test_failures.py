@@ -44,6 +44,15 @@ def test_a_failed_engine_is_unavailable_and_points_to_its_log(
     assert len(runtime.bodies) == 1
 
 
+def test_a_container_that_gave_no_answer_in_time_has_no_status_to_show(
+    client_of: ClientOf, from_sagemaker: FromSageMaker
+) -> None:
+    client, _ = client_of(from_sagemaker("ModelError", 424, "Your invocation timed out"))
+
+    with pytest.raises(EndpointUnavailable, match="gave no answer: Your invocation timed out"):
+        client.score(EXAMPLE_DECISION)
+
+
 def test_a_long_page_of_a_proxy_is_cut_to_a_readable_length(client_of: ClientOf, from_container: FromContainer) -> None:
     client, _ = client_of(from_container(502, "<p>bad gateway</p>\n" * 1000))
 

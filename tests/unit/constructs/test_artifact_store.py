@@ -85,8 +85,9 @@ def test_a_store_for_the_local_cloud_deletes_without_a_function() -> None:
     template.all_resources("AWS::S3::Bucket", {"DeletionPolicy": "Delete"})
 
 
-def test_a_retention_under_a_day_is_refused_in_words() -> None:
+@pytest.mark.parametrize("hours", [5, 36])
+def test_a_retention_that_is_no_whole_number_of_days_is_refused_in_words(hours: int) -> None:
     with pytest.raises(
-        InvalidArguments, match=r"ArtifactStore Stack/Store: superseded_after is 5 hours: .* give at least"
+        InvalidArguments, match=rf"ArtifactStore Stack/Store: superseded_after is {hours} hours: .* give at least"
     ):
-        ArtifactStore(new_stack(), "Store", superseded_after=Duration.hours(5))
+        ArtifactStore(new_stack(), "Store", superseded_after=Duration.hours(hours))

@@ -30,7 +30,24 @@ def test_the_packaging_asset_has_its_buildspec_at_the_root() -> None:
         files = _contents(folder)
 
     assert {"buildspec.yml", "decision_client/packaging/__main__.py", "decision_provenance/digest.py"} <= set(files)
-    assert "decision_client/__init__.py" not in files
+
+
+def test_an_installed_client_never_wins_over_the_one_in_the_packaging_asset(tmp_path: Path) -> None:
+    installed = tmp_path / "site-packages" / "decision_client"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").touch()
+    with assets.packaging_folder() as folder:
+        # -S: without the checkout's own installation, which would be found in either case.
+        found = subprocess.run(
+            [sys.executable, "-S", "-c", "import decision_client.packaging as p; print(p.__file__)"],
+            cwd=folder,
+            env={"PYTHONPATH": str(installed.parent)},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+
+        assert Path(found.stdout.strip()).is_relative_to(folder.resolve())
 
 
 def test_assets_are_put_together_the_same_way_every_time() -> None:

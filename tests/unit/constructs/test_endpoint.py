@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
 from decision_endpoints import CpuInstance, EcrImage, EndpointLogs, InvalidArguments
-from tests.support.synth import IMAGE, endpoint, new_stack, resources, source
+from tests.support.synth import IMAGE, endpoint, new_app, new_stack, resources, source
 
 
 def _template(folder: Path, **settings: Any) -> Template:
@@ -94,11 +94,14 @@ def test_the_role_reads_this_model_and_writes_this_log_and_no_more(template: Tem
         "ecr:BatchGetImage",
         "ecr:GetDownloadUrlForLayer",
         "ecr:GetAuthorizationToken",
+        "cloudwatch:PutMetricData",
+        "logs:CreateLogGroup",
         "logs:CreateLogStream",
         "logs:DescribeLogStreams",
         "logs:PutLogEvents",
     }
-    assert [s["Action"] for s in statements if s["Resource"] == "*"] == ["ecr:GetAuthorizationToken"]
+    everywhere = [s["Action"] for s in statements if s["Resource"] == "*"]
+    assert everywhere == ["ecr:GetAuthorizationToken", "cloudwatch:PutMetricData"]
     (read,) = [s for s in statements if s["Action"] == "s3:GetObject"]
     assert read["Resource"]["Fn::Join"][1][-1] == "/models/tiny/*"
 
@@ -178,6 +181,20 @@ def test_the_log_group_survives_all_but_a_failed_first_create(template: Template
             "DeletionPolicy": "RetainExceptOnCreate",
         },
     )
+
+
+def test_an_endpoint_can_be_renamed_since_no_export_carries_its_name(tmp_path: Path) -> None:
+    app = new_app()
+    lasting = new_stack("Lasting", app=app)
+    logs = EndpointLogs(lasting, "Logs", endpoint_name="decisions-old")
+    endpoint(new_stack("Replaceable", app=app), source(tmp_path), logs=logs)
+
+    assert not Template.from_stack(lasting).find_outputs("*")
+
+
+def test_an_endpoint_finds_its_log_group_made(template: Template) -> None:
+    (group,) = [name for name in template.find_resources("AWS::Logs::LogGroup") if name.startswith("LogsLogGroup")]
+    template.has_resource("AWS::SageMaker::Endpoint", {"DependsOn": [group]})
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "a_b", "a" * 64])

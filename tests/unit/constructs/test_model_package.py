@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk.assertions import Match, Template
 
 from decision_endpoints import ArtifactStore, InvalidArguments, ModelPackage, PackagedModel
-from tests.support.synth import new_app, new_stack, resources, source
+from tests.support.synth import endpoint, new_app, new_stack, resources, source
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def test_a_custom_resource_waits_for_its_functions_permissions(template: Templat
 
 
 def test_the_build_ends_before_the_deploy_stops_waiting(template: Template) -> None:
-    template.has_resource_properties("AWS::CodeBuild::Project", {"TimeoutInMinutes": 50})
+    template.has_resource_properties("AWS::CodeBuild::Project", {"QueuedTimeoutInMinutes": 5, "TimeoutInMinutes": 45})
     template.has_resource_properties(
         "AWS::StepFunctions::StateMachine",
-        # 220 looks, 15 seconds apart: 55 minutes, within CloudFormation's hour.
-        {"DefinitionString": {"Fn::Join": ["", Match.array_with([Match.string_like_regexp("15,.*MaxAttempts.*220")])]}},
+        # 200 looks, 15 seconds apart, each of a second or two: within CloudFormation's hour.
+        {"DefinitionString": {"Fn::Join": ["", Match.array_with([Match.string_like_regexp("15,.*MaxAttempts.*200")])]}},
     )
 
 
@@ -113,6 +113,24 @@ def test_a_digest_never_crosses_from_one_stack_to_another(tmp_path: Path) -> Non
     exported = json.dumps(Template.from_stack(lasting).to_json()["Outputs"])
     assert "Export" in exported
     assert pin.digest not in exported
+
+
+def test_another_model_changes_no_policy_that_a_rollback_needs_at_once(template: Template, tmp_path: Path) -> None:
+    stack = new_stack()
+    endpoint(stack, source(tmp_path, content=b"other bytes"))
+    after = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
+
+    before = template.find_resources("AWS::IAM::Policy")
+    assert {name.partition("Policy")[0] for name in before if before[name] != after[name]} == {"PackageRoleDefault"}
+
+
+def test_builds_of_a_stack_are_all_looked_at_as_often(tmp_path: Path) -> None:
+    stack = new_stack()
+    package = ModelPackage(stack, "Package", source=source(tmp_path), store=ArtifactStore(stack, "Store"))
+    PackagedModel(stack, "Model", package=package)
+
+    with pytest.raises(InvalidArguments, match="query_interval is 30 s, and 15 s for another BuildRun"):
+        PackagedModel(stack, "Again", package=package, query_interval=Duration.seconds(30))
 
 
 def test_an_impatient_build_run_is_refused(tmp_path: Path) -> None:

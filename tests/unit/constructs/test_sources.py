@@ -56,6 +56,15 @@ def test_everything_wrong_with_a_pin_is_said_at_once(tmp_path: Path) -> None:
     assert "63 characters" in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["my model.gguf", "model-00001-of-00002.gguf", "mmproj-f16.gguf", "model.GGUF"])
+def test_a_file_name_that_the_packaging_would_refuse_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidArguments) as refused:
+        LocalGguf(path=tmp_path / name, name="tiny", sha256="a" * 64, bytes=5, facts=FACTS)
+
+    assert len(refused.value.complaints) == 1
+    assert name in str(refused.value)
+
+
 def test_the_build_may_read_its_source_and_nothing_else_that_was_uploaded(tmp_path: Path) -> None:
     pin = source(tmp_path)
     template, _ = _package(pin)
@@ -68,7 +77,7 @@ def test_the_build_may_read_its_source_and_nothing_else_that_was_uploaded(tmp_pa
                     [
                         Match.object_like(
                             {
-                                "Action": "s3:GetObject",
+                                "Action": ["s3:GetObject", "s3:GetObjectVersion"],
                                 "Resource": {
                                     "Fn::Join": ["", Match.array_with([Match.string_like_regexp(pin.sha256)])]
                                 },

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,11 @@ JSII_CACHE = os.environ.get("JSII_RUNTIME_PACKAGE_CACHE_ROOT", str(ROOT / ".cach
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 
-def _synth(out: Path, **context: str) -> subprocess.CompletedProcess[str]:
+# A network namespace of its own has not even a loopback that is up.
+WITHOUT_NETWORK = ("unshare", "-Urn")
+
+
+def _synth(out: Path, *, wrapper: Sequence[str] = (), **context: str) -> subprocess.CompletedProcess[str]:
     environment = {
         "PATH": os.environ["PATH"],
         # With -S, the requirements alone: no editable install helps app.py to find the checkout's own packages.
@@ -33,7 +39,7 @@ def _synth(out: Path, **context: str) -> subprocess.CompletedProcess[str]:
         "CDK_VALIDATION": "false",
     }
     return subprocess.run(
-        [sys.executable, "-S", str(ROOT / "app.py")],
+        [*wrapper, sys.executable, "-S", str(ROOT / "app.py")],
         env=environment,
         capture_output=True,
         text=True,
@@ -79,6 +85,25 @@ def test_the_same_inputs_give_the_same_bytes(folder: Path, assembly: Path, tmp_p
     different = [name for name in first if first[name] != second[name]]
     # Of the note that the model is missing, the CDK writes down a stack trace, with the temporary folders of that run.
     assert [name for name in different if not name.endswith(".metadata.json")] == []
+
+
+@pytest.mark.skipif(
+    subprocess.run([*WITHOUT_NETWORK, "true"], capture_output=True, check=False).returncode != 0
+    if shutil.which("unshare")
+    else True,
+    reason="needs the right to make a network namespace",
+)
+def test_every_environment_of_the_checkout_synthesizes_without_account_and_network(tmp_path: Path) -> None:
+    out = tmp_path / "cdk.out"
+
+    done = _synth(out, wrapper=WITHOUT_NETWORK)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    environments = {path.stem for path in (ROOT / "environments").glob("*.yaml")}
+    synthesized = {path.name.removeprefix("assembly-") for path in out.glob("assembly-*")}
+    assert synthesized == environments
+    for environment in environments:
+        assert len(list(out.glob(f"assembly-{environment}/*.template.json"))) == 2
 
 
 def test_templates_hold_no_path_of_this_machine(assembly: Path) -> None:
