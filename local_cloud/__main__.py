@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from local_cloud.lifecycle import DEFAULT_HOME, LocalCloudError, RunningCloud, start, stop
+from local_cloud.lifecycle import DEFAULT_HOME, LocalCloudError, start, stop
+from local_cloud.running_cloud import RunningCloud
 
 
 def main(arguments: list[str] | None = None) -> int:

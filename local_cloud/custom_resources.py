@@ -47,10 +47,6 @@ def install() -> None:
     lambda_svc._execute_function_with_config_scope = execute_and_answer_for
 
 
-def reset() -> None:
-    """Nothing to forget."""
-
-
 def _answer(event: Mapping[str, Any], problem: str) -> None:
     """Fail the resource, unless the Lambda answered before it died: the first answer counts."""
     token = str(event["ResponseURL"]).rpartition("/")[2]

@@ -14,14 +14,14 @@ import resource
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from local_cloud import paths
+from local_cloud.running_cloud import ACCOUNT, REGION
 
 MINISTACK_VERSION = "1.5.33"
-ACCOUNT = "123456789012"
-REGION = "us-east-1"
 SOCKET_VARIABLE = "LOCAL_CLOUD_SOCKET"
 
 # A container has half a minute to drain after SIGTERM; an idle one is gone at once.
@@ -98,7 +98,8 @@ def _install_services() -> list[Callable[[], None]]:
     ministack_seams.ignore_start_scripts()
     for service in (s3_encryption, codebuild, autoscaling, sagemaker, custom_resources, property_names, stack_events):
         service.install()
-        ministack_seams.on_reset(service.reset)
+    for reset in (codebuild.reset, autoscaling.reset, sagemaker.reset):
+        ministack_seams.on_reset(reset)
     return [codebuild.reset, sagemaker.reset]
 
 
@@ -123,8 +124,9 @@ def _stop(services: list[Callable[[], None]]) -> None:
     stopping = [threading.Thread(target=service, daemon=True) for service in services]
     for thread in stopping:
         thread.start()
+    deadline = time.monotonic() + _STOP_SECONDS
     for thread in stopping:
-        thread.join(_STOP_SECONDS)
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 if __name__ == "__main__":

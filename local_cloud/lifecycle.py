@@ -1,12 +1,10 @@
-"""Start, find and stop the local cloud of a home directory. Nothing here imports the emulator itself."""
+"""Start and stop the local cloud of a home directory. Nothing here imports ministack."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import fcntl
-import http.client
-import json
 import os
 import shutil
 import signal
@@ -15,13 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from local_cloud import clean_python
-from local_cloud.emulator import ACCOUNT, REGION, SOCKET_VARIABLE
+from local_cloud.emulator import SOCKET_VARIABLE
 from local_cloud.marks import MARK_VARIABLE, carries, marked_processes, new_mark
 from local_cloud.paths import HOME_VARIABLE
+from local_cloud.running_cloud import RunningCloud, read_record, remove_record, write_record
 
 DEFAULT_HOME = Path(".local-cloud")
 
@@ -37,65 +35,6 @@ _launched: dict[int, subprocess.Popen[bytes]] = {}
 
 class LocalCloudError(Exception):
     """The local cloud cannot do what was asked; the text says what to do."""
-
-
-@dataclass(frozen=True)
-class RunningCloud:
-    """A local cloud whose process is alive. `mark` is in the environment of everything it starts."""
-
-    home: Path
-    pid: int
-    port: int
-    mark: str
-    account: str = ACCOUNT
-    region: str = REGION
-
-    @classmethod
-    def find(cls, home: Path) -> RunningCloud | None:
-        """The local cloud of a home directory; None where none runs, whatever an old `cloud.json` says."""
-        recorded = _recorded(home)
-        return recorded if recorded and carries(recorded.pid, recorded.mark) else None
-
-    @property
-    def endpoint_url(self) -> str:
-        """Where AWS SDKs find it, as `http://127.0.0.1:40123`."""
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def log(self) -> Path:
-        """What the emulator itself says."""
-        return _log_file(self.home)
-
-    def environment(self) -> dict[str, str]:
-        """The variables that make the AWS SDKs and the CDK CLI talk to it. They hold no secret.
-
-        The access key id is the account's twelve digits, which is how the emulator and the CLI tell the account.
-        """
-        return {
-            "AWS_ENDPOINT_URL": self.endpoint_url,
-            "AWS_ACCESS_KEY_ID": self.account,
-            "AWS_SECRET_ACCESS_KEY": "local",
-            "AWS_REGION": self.region,
-            "AWS_DEFAULT_REGION": self.region,
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "CDK_DEFAULT_ACCOUNT": self.account,
-            "CDK_DEFAULT_REGION": self.region,
-        }
-
-    def healthy(self) -> bool:
-        """Whether it answers now."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
-        try:
-            connection.request("GET", "/_ministack/health")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
-
-    def stop(self) -> None:
-        """Stop it and everything it started; nothing happens if it has ended already."""
-        stop(self.home)
 
 
 def start(home: Path, *, port: int = 0, environment: Mapping[str, str] | None = None) -> RunningCloud:
@@ -164,7 +103,7 @@ def _launch(home: Path, port: int, environment: Mapping[str, str]) -> RunningClo
     temporary.mkdir(exist_ok=True)
     mark = new_mark()
     # The socket is bound here and inherited, so that nobody can take the port in between.
-    with _listen(port) as listening, _log_file(home).open("wb") as log:
+    with _listen(port) as listening, (home / "emulator.log").open("wb") as log:
         port = listening.getsockname()[1]
         process = subprocess.Popen(
             [sys.executable, "-m", "local_cloud.emulator"],
@@ -192,7 +131,7 @@ def _launch(home: Path, port: int, environment: Mapping[str, str]) -> RunningClo
         # Before the first wait: whoever interrupts this one can still stop the emulator with `down`.
         cloud = RunningCloud(home=home, pid=process.pid, port=port, mark=mark)
         _launched[process.pid] = process
-        _record(cloud)
+        write_record(cloud)
     return cloud
 
 
@@ -223,14 +162,14 @@ def _wait_until_healthy(cloud: RunningCloud) -> None:
         else:
             time.sleep(_POLL_SECONDS)
             continue
-        last_lines = " | ".join(_log_file(cloud.home).read_text(errors="replace").splitlines()[-5:])
+        last_lines = " | ".join(cloud.log.read_text(errors="replace").splitlines()[-5:])
         _stop_recorded(cloud.home)
         raise LocalCloudError(f"the local cloud {problem}; the whole log is {cloud.log}, its end: {last_lines}")
 
 
 def _stop_recorded(home: Path) -> bool:
     """End the recorded emulator and all that carries its mark; also what a dead one left behind."""
-    cloud = _recorded(home)
+    cloud = read_record(home)
     if cloud is None:
         return False
     left = marked_processes(cloud.mark)
@@ -247,7 +186,7 @@ def _stop_recorded(home: Path) -> bool:
         raise LocalCloudError(f"processes {sorted(left)} of the local cloud in {home} do not end: end them by hand")
     for scratch in ("tmp", "models"):
         shutil.rmtree(home / scratch, ignore_errors=True)
-    _cloud_file(home).unlink(missing_ok=True)
+    remove_record(home)
     return was_running
 
 
@@ -269,34 +208,3 @@ def _signal(processes: frozenset[int] | set[int], signal_number: signal.Signals)
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal_number)
-
-
-def _cloud_file(home: Path) -> Path:
-    return home / "cloud.json"
-
-
-def _log_file(home: Path) -> Path:
-    return home / "emulator.log"
-
-
-def _record(cloud: RunningCloud) -> None:
-    content = {name: getattr(cloud, name) for name in ("pid", "port", "account", "region", "mark")}
-    unfinished = cloud.home / "cloud.json.new"
-    unfinished.write_text(json.dumps(content) + "\n")
-    unfinished.replace(_cloud_file(cloud.home))
-
-
-def _recorded(home: Path) -> RunningCloud | None:
-    """What `cloud.json` says, alive or not; None where there is none or it is not ours to read."""
-    try:
-        content = json.loads(_cloud_file(home).read_text())
-        return RunningCloud(
-            home=home.absolute(),
-            pid=int(content["pid"]),
-            port=int(content["port"]),
-            mark=str(content["mark"]),
-            account=str(content["account"]),
-            region=str(content["region"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

@@ -10,8 +10,7 @@ import botocore.config
 import botocore.session
 
 from local_cloud.ministack_seams import account_id, region
-
-SECRET_KEY = "local"  # noqa: S105 - the emulator checks no signature
+from local_cloud.running_cloud import sdk_environment
 
 _clients: dict[tuple[str, str, str], Any] = {}
 _making_a_client = threading.Lock()
@@ -23,18 +22,8 @@ def endpoint_url() -> str:
 
 
 def aws_environment() -> dict[str, str]:
-    """The variables that make an AWS SDK talk to this emulator as the account and region of the current request.
-
-    The access key id is the account's twelve digits, which is how the emulator tells accounts apart.
-    """
-    return {
-        "AWS_ENDPOINT_URL": endpoint_url(),
-        "AWS_ACCESS_KEY_ID": account_id(),
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "AWS_REGION": region(),
-        "AWS_DEFAULT_REGION": region(),
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
+    """The variables that make an AWS SDK talk to this emulator as the account and region of the current request."""
+    return sdk_environment(endpoint_url(), account_id(), region())
 
 
 def client(service: str) -> Any:
@@ -51,7 +40,7 @@ def client(service: str) -> Any:
                 endpoint_url=endpoint_url(),
                 region_name=region(),
                 aws_access_key_id=account_id(),
-                aws_secret_access_key=SECRET_KEY,
+                aws_secret_access_key="local",  # noqa: S106 - the emulator checks no signature
                 config=botocore.config.Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=120),
             )
         return _clients[key]

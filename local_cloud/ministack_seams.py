@@ -1,5 +1,7 @@
-"""The seams of ministack that the extension hooks into: the one typed door to its untyped, private functions.
+"""The seams of ministack that services hook into: the typed door to its untyped, private functions.
 
+A module whose subject is one of ministack's own services (`codebuild`, `s3_encryption`, `log_streams`,
+`custom_resources`, `stack_events`) imports that service beside it.
 A service registers its API with `register_api` and its CloudFormation types with `register_resource`. All stores of
 ministack are scoped by the account and region of the current request, which are context variables: start threads with
 `in_background`, which carries them over.
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -98,6 +100,22 @@ def register_resource(name: str, resource_type: ResourceType, *, waits: bool = F
         stacks._runs_on_worker_thread = lambda other: other == name or waits_already(other)
 
 
+def replace_resource(name: str, *, changed: Collection[str], name_property: str) -> None:
+    """Let the engine replace a resource of a registered type when one of the properties in `changed` changes.
+
+    It makes the new one first and deletes the old one in the clean-up, refuses to replace one whose `name_property` is
+    fixed, and adds the stack's tags to `Tags`, all in CloudFormation's own words.
+    """
+    provisioners._REPLACING_PROPERTIES[name] = tuple(changed)
+    provisioners._CUSTOM_NAME_REPLACEMENT[name] = {"name": name_property}
+    provisioners._STACK_TAG_PROPERTY[name] = ("Tags", "list")
+
+
+def generated_name(stack_name: str, logical_id: str, *, longest: int) -> str:
+    """The name that CloudFormation makes up for a resource whose template gives none."""
+    return cast(str, provisioners._physical_name(stack_name, logical_id, max_len=longest))
+
+
 def resource_types() -> frozenset[str]:
     """The CloudFormation types that can be provisioned."""
     return frozenset(provisioners._RESOURCE_HANDLERS)
@@ -112,6 +130,17 @@ def on_reset(reset: Callable[[], None]) -> None:
         clear_the_rest()
 
     gateway._reset_all_state = clear_everything
+
+
+def keep_content_type(marking_header: str) -> None:
+    """Keep the content type of answers with this header, which the emulator would replace by the service's own."""
+    correct = gateway.fix_success_content_type
+
+    def correct_unless_marked(service: str, status: int, headers: dict[str, str]) -> None:
+        if marking_header not in headers:
+            correct(service, status, headers)
+
+    gateway.fix_success_content_type = correct_unless_marked
 
 
 def ignore_start_scripts() -> None:

@@ -31,10 +31,6 @@ def install() -> None:
     ministack_seams.before_provisioning(check)
 
 
-def reset() -> None:
-    """Nothing to forget."""
-
-
 def _load() -> Schema | None:
     try:
         return cloudformation_schema.load(_CHECKOUT / DATABASE, ministack_seams.resource_types())

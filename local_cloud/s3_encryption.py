@@ -35,10 +35,6 @@ def install() -> None:
     s3._resolve_sse_write_headers = resolve_with_managed_key
 
 
-def reset() -> None:
-    """Nothing to forget: the emulator keeps the configurations."""
-
-
 def _put(bucket: str, body: bytes) -> None:
     status, _headers, answer = s3._put_bucket_encryption(bucket, body)
     if status >= 400:

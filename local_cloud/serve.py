@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from local_cloud.sagemaker.adapter_command import engine_folder
+from local_cloud.engine_folder import engine_folder
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -20,10 +20,6 @@ def install() -> None:
     stacks.now_iso = _next_time
 
 
-def reset() -> None:
-    """Nothing to forget."""
-
-
 def _next_time() -> str:
     """The present time, or a millisecond after the last one given, in the form of an AWS timestamp."""
     global _latest

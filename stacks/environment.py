@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from decision_endpoints import CheckoutImage, CpuInstance, EcrImage, LocalGguf
+from decision_endpoints import CheckoutImage, CpuInstance, EcrImage, GpuPool, GravitonInstance, LocalGguf
 from decision_endpoints.errors import did_you_mean
 from decision_provenance.gguf import GgufFacts
 
@@ -81,9 +81,14 @@ class Model(_Section):
 
 
 class Compute(_Section):
-    """What the endpoint runs on. Without `threads`: the instance's physical cores."""
+    """What the endpoint runs on: exactly one of `cpu`, `graviton` and `gpu`, a list of types, the first choice first.
 
-    cpu: str
+    Without `threads`: the instance's physical cores.
+    """
+
+    cpu: str | None = None
+    graviton: str | None = None
+    gpu: list[str] | None = None
     threads: int | None = None
 
     @model_validator(mode="after")
@@ -91,9 +96,19 @@ class Compute(_Section):
         self.instance()
         return self
 
-    def instance(self) -> CpuInstance:
-        """The instance."""
-        return CpuInstance(self.cpu, threads=self.threads)
+    def instance(self) -> CpuInstance | GravitonInstance | GpuPool:
+        """The instance, or the pool of them."""
+        given = [name for name in ("cpu", "graviton", "gpu") if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) if given else "none of them"
+            raise ValueError(f"give exactly one of cpu, graviton and gpu; there is {found}")
+        if self.gpu is not None:
+            if self.threads is not None:
+                raise ValueError("threads is for cpu and graviton: a gpu pool takes the cores of its smallest type")
+            return GpuPool(self.gpu)
+        if self.graviton is not None:
+            return GravitonInstance(self.graviton, threads=self.threads)
+        return CpuInstance(str(self.cpu), threads=self.threads)
 
 
 class Endpoint(_Section):

@@ -15,6 +15,7 @@ _Location = tuple[int | str, ...]
 _WANTED = {
     "string_type": "give text, in quotes if it looks like a number",
     "int_type": "give a whole number, without quotes",
+    "list_type": "give a list, each item after a `- ` on a line of its own",
     "bool_type": "give true or false, without quotes",
     "model_type": "give settings as `key: value` below it",
     "dataclass_exact_type": "give settings as `key: value` below it",

@@ -172,7 +172,8 @@ class Admission:
                 raise Busy(
                     f"busy: about {ahead:.1f} s of work is queued, and this request would not be answered within "
                     f"{self._deadline_seconds:g} s",
-                    _retry_after_ms(late),
+                    # Once nothing is ahead it is tried, however long it may take.
+                    _retry_after_ms(min(late, ahead)),
                 )
             place = Place(self, prompt_bytes=size, deadline=deadline, waited_for_none=nothing_ahead)
             self._waiting[place] = seconds

@@ -216,7 +216,7 @@ class _Invocations:
         finally:
             self._waiting.discard(future)
             gone.cancel()
-            # Frees the place at once if its turn has not come; an evaluation in progress ends by itself.
+            # Frees the place at once if its turn has not come; an evaluation in progress is given up soon.
             future.cancel()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -10,6 +11,11 @@ from functools import cached_property
 from decision_adapter.errors import RequestRefused
 from decision_adapter.llama import Vocab
 from decision_adapter.llama.vocab import is_blank
+
+# llama.cpp splits text by regular expressions, those of many models through std::regex, which recurses at every
+# character of a match: a word of twenty thousand overflows the thread's stack, and the process is gone. Two runs can
+# be one match, a blank beside a word; whoever writes without blanks loses at most a merge of two tokens at each cut.
+_TOO_LONG_A_RUN = re.compile(r"\S{1000}(?=\S)|\s{1000}(?=\s)")
 
 
 class TextTooLong(RequestRefused):
@@ -77,7 +83,7 @@ class CallerText:
 
 
 class _Cuts:
-    """Cuts a text inside every occurrence of some texts of two or more characters."""
+    """Cuts a text inside every occurrence of some texts of two or more characters, and inside runs without end."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         # A single character cannot be cut; it stays text, as it would in any other vocabulary.
@@ -96,8 +102,8 @@ class _Cuts:
             yield text[begin:]
 
     def _positions(self, text: str) -> list[int]:
-        """After the first character of each occurrence, overlapping ones included."""
-        cuts = set()
+        """After the first character of each occurrence, overlapping ones included; and in a run, every so often."""
+        cuts = {run.end() for run in _TOO_LONG_A_RUN.finditer(text)}
         for first, lengths in self._lengths.items():
             at = text.find(first)
             while at >= 0:

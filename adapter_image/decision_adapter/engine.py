@@ -15,7 +15,7 @@ from typing import Protocol
 
 from decision_adapter.admission import Admission, Place, prompt_bytes
 from decision_adapter.decision import Decision, DecisionRequest, ModelIdentity, Option, ScoredRequest
-from decision_adapter.errors import Busy, EngineFailed, ModelRefused, RequestRefused
+from decision_adapter.errors import Abandoned, Busy, EngineFailed, ModelRefused, RequestRefused
 from decision_adapter.request_log import Log, where
 
 # One failure may be the request's; so many in a row are the engine's.
@@ -37,8 +37,8 @@ class Scorer(Protocol):
     def measure(self, request: DecisionRequest, /) -> int:
         """How many tokens the request takes to evaluate; raises `RequestRefused`, evaluates nothing."""
 
-    def score(self, request: DecisionRequest, /) -> ScoredRequest:
-        """The scores, in the request's order; raises `EngineFailed`."""
+    def score(self, request: DecisionRequest, /, *, cancelled: Callable[[], bool] = ...) -> ScoredRequest:
+        """The scores, in the request's order; raises `EngineFailed`, and `Abandoned` once `cancelled` says so."""
 
     def close(self) -> None:
         """Free the model."""
@@ -72,12 +72,22 @@ class Served:
     queue_seconds: float
 
 
+class _Answer(Future[Served]):
+    """Also knows that it was cancelled when that came too late: an evaluation that has begun is given up then."""
+
+    abandoned = False
+
+    def cancel(self) -> bool:
+        self.abandoned = True
+        return super().cancel()
+
+
 @dataclass(frozen=True)
 class _Job:
     request: DecisionRequest
     place: Place
     entered: float
-    future: Future[Served]
+    future: _Answer
 
 
 class Engine:
@@ -139,7 +149,7 @@ class Engine:
         self._thread.start()
 
     def submit(self, request: DecisionRequest, *, size: int, deadline: float) -> Future[Served]:
-        """Queue a request of about `size` `prompt_bytes`; its future, cancelled before its turn, frees the place.
+        """Queue a request of about `size` `prompt_bytes`; its future, once cancelled, frees the place.
 
         Raises
         ------
@@ -149,7 +159,7 @@ class Engine:
             If the engine is not serving: ask `health` first.
         """
         place = self._admission.enter(size, deadline=deadline)
-        future: Future[Served] = Future()
+        future = _Answer()
         # The first callback: whoever waits for the future finds the place free.
         future.add_done_callback(lambda _: place.leave())
         with self._gate:
@@ -246,7 +256,7 @@ class Engine:
         self._evaluating_since = began
         try:
             served = self._evaluate(scorer, job, began)
-        except (RequestRefused, Busy) as refusal:
+        except (RequestRefused, Busy, Abandoned) as refusal:
             outcome: Served | Exception = refusal
         except EngineFailed as failure:
             outcome = self._failed(str(failure), failure)
@@ -268,11 +278,17 @@ class Engine:
         tokens = scorer.measure(job.request)
         job.place.start(tokens)
         evaluated_from = self._clock()
-        scored = scorer.score(job.request)
+        pace = self._admission.pace
+        try:
+            scored = scorer.score(job.request, cancelled=lambda: job.future.abandoned)
+        except Abandoned:
+            seconds = self._clock() - evaluated_from
+            # How fast it was is unknown, but not that it was slower than believed.
+            if seconds > pace.seconds_for(tokens):
+                pace.learn(tokens=tokens, prompt_bytes=job.place.prompt_bytes, seconds=seconds)
+            raise
         _check(job.request, scored)
-        self._admission.pace.learn(
-            tokens=tokens, prompt_bytes=job.place.prompt_bytes, seconds=self._clock() - evaluated_from
-        )
+        pace.learn(tokens=tokens, prompt_bytes=job.place.prompt_bytes, seconds=self._clock() - evaluated_from)
         return Served(scored, queue_seconds=began - job.entered)
 
     def _failed(self, reason: str, failure: Exception) -> EngineFailed:

@@ -30,6 +30,10 @@ class Busy(Exception):
         self.retry_after_ms = retry_after_ms
 
 
+class Abandoned(Exception):
+    """Nobody waits for the answer any more, so its evaluation was given up. Nothing failed."""
+
+
 class EngineFailed(Exception):
     """The engine gave no usable numbers for this request, or is gone."""
 

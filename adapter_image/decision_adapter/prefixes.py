@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 from decision_adapter.llama import Context
 
@@ -18,11 +19,13 @@ class PrefixCache:
     def __contains__(self, tokens: tuple[int, ...]) -> bool:
         return tokens in self._kept
 
-    def sequence(self, tokens: tuple[int, ...]) -> int:
-        """The sequence that holds exactly `tokens`, evaluated now if none does.
+    def sequence(self, tokens: tuple[int, ...], *, cancelled: Callable[[], bool]) -> int:
+        """The sequence that holds exactly `tokens`, evaluated now if none does and unless `cancelled`.
 
         Raises
         ------
+        Abandoned
+            If it was cancelled; what was evaluated of it is not kept.
         EngineFailed
             If they cannot be evaluated; call `forget` then.
         """
@@ -34,7 +37,7 @@ class PrefixCache:
             self._free.append(oldest)
         sequence = self._free[-1]
         self._context.remove(sequence)
-        self._context.decode(sequence, tokens, position=0)
+        self._context.decode(sequence, tokens, position=0, cancelled=cancelled)
         self._context.synchronize()
         self._kept[tokens] = self._free.pop()
         return sequence

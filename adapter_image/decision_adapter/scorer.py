@@ -9,13 +9,14 @@ one shape that depends on nothing but its own prompt.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from decision_adapter.caller_text import TextTooLong
 from decision_adapter.decision import Decision, DecisionRequest, ModelIdentity, Score, ScoredRequest
-from decision_adapter.errors import EngineFailed, ModelRefused, PromptTooLong, RequestRefused
+from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused, PromptTooLong, RequestRefused
 from decision_adapter.llama import Context, Model, load_library
 from decision_adapter.prefixes import PrefixCache
 from decision_adapter.profile import Profile, load_profile
@@ -163,11 +164,13 @@ class Scorer:
         new = len(prefix) if plan.needs_prefix and prefix not in self._prefixes else 0
         return new + sum(len(branch.tokens) for branch in plan.branches)
 
-    def score(self, request: DecisionRequest) -> ScoredRequest:
-        """Score every decision of the request.
+    def score(self, request: DecisionRequest, *, cancelled: Callable[[], bool] = lambda: False) -> ScoredRequest:
+        """Score every decision of the request, unless `cancelled`, which is asked every few hundred tokens, says no.
 
         Raises
         ------
+        Abandoned
+            If it was cancelled.
         PromptTooLong, RequestRefused
             As `measure`, for any of the decisions, before the first is evaluated.
         EngineFailed
@@ -179,9 +182,11 @@ class Scorer:
         cached = prefix in self._prefixes
         started = time.perf_counter()
         try:
-            source = self._prefixes.sequence(prefix) if plan.needs_prefix else None
+            source = self._prefixes.sequence(prefix, cancelled=cancelled) if plan.needs_prefix else None
             evaluated = time.perf_counter()
-            scores = tuple(self._score(branch, source) for branch in plan.branches)
+            scores = tuple(self._score(branch, source, cancelled) for branch in plan.branches)
+        except Abandoned:
+            raise  # between two calls of llama.cpp: what is kept is whole
         except BaseException:
             self._prefixes.forget()
             raise
@@ -224,7 +229,7 @@ class Scorer:
             return 0
         return max(0, min(whole, prompt.n_tokens - MIN_TOKENS)) if self._truncates else whole
 
-    def _score(self, branch: _Branch, source: int | None) -> Score:
+    def _score(self, branch: _Branch, source: int | None, cancelled: Callable[[], bool]) -> Score:
         started = time.perf_counter()
         context = self._context
         context.remove(self._branch)
@@ -234,7 +239,7 @@ class Scorer:
             context.copy(source, self._branch)
             if branch.cut < len(branch.prompt.prefix.tokens) and not context.truncate(self._branch, branch.cut):
                 raise EngineFailed("llama.cpp could not shorten a copied sequence")
-        context.decode(self._branch, branch.tokens, position=branch.cut)
+        context.decode(self._branch, branch.tokens, position=branch.cut, cancelled=cancelled)
         reading = read_slots(context.logits(), branch.slot_token_ids)
         return Score(
             decision_id=branch.decision.id,

@@ -5,11 +5,11 @@ A model travels `LocalGguf` → `ModelPackage` (into an `ArtifactStore`) → `Pa
 
 from .artifact_store import ArtifactStore
 from .build_run import BuildRun
-from .compute import CpuInstance
+from .compute import CpuInstance, GpuPool, GravitonInstance
 from .endpoint import DecisionEndpoint
 from .endpoint_logs import EndpointLogs
 from .errors import InvalidArguments
-from .images import CheckoutImage, EcrImage
+from .images import CheckoutImage, DlcImage, EcrImage
 from .model_package import ModelPackage, PackagedModel
 from .sources import LocalGguf
 from .verified_gguf import VerifiedGguf
@@ -20,8 +20,11 @@ __all__ = [
     "CheckoutImage",
     "CpuInstance",
     "DecisionEndpoint",
+    "DlcImage",
     "EcrImage",
     "EndpointLogs",
+    "GpuPool",
+    "GravitonInstance",
     "InvalidArguments",
     "LocalGguf",
     "ModelPackage",

@@ -8,9 +8,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from .compute import CpuInstance
+from .compute import Compute
 from .endpoint_logs import EndpointLogs
 from .errors import InvalidArguments
+from .fit import Load, context_bytes, fit_complaints
 from .images import BoundImage, CheckoutImage, EcrImage
 from .model_package import PackagedModel
 
@@ -38,7 +39,7 @@ class DecisionEndpoint(Construct):
     image:
         The adapter: `EcrImage`, or `CheckoutImage` on the local cloud.
     compute:
-        The instance type and its threads.
+        `CpuInstance`, `GravitonInstance` or `GpuPool`.
     logs:
         The endpoint's log group, which carries its name.
     context_tokens:
@@ -67,7 +68,8 @@ class DecisionEndpoint(Construct):
     Raises
     ------
     InvalidArguments
-        If a number is out of range, or the image is in another region; all complaints at once.
+        If a number is out of range, the image is in another region or for another architecture, or the model does not
+        fit into the memory of the compute; all complaints at once.
 
     Examples
     --------
@@ -92,7 +94,7 @@ class DecisionEndpoint(Construct):
         *,
         model: PackagedModel,
         image: EcrImage | CheckoutImage,
-        compute: CpuInstance,
+        compute: Compute,
         logs: EndpointLogs,
         context_tokens: int | None = None,
         prefixes: int = 2,
@@ -108,12 +110,18 @@ class DecisionEndpoint(Construct):
         complaints = [
             *_context_complaints(context_tokens, model.facts.context_length),
             *_count_complaints("prefixes", prefixes),
+        ]
+        if not complaints:
+            context = context_bytes(model.facts, context_tokens=context_tokens, prefixes=prefixes)
+            complaints += fit_complaints(Load(model_bytes=model.bytes, context_bytes=context), compute)
+        complaints += [
             *_count_complaints("instance_count", instance_count),
             *_timeout_complaints("startup_timeout", startup_timeout),
             *_timeout_complaints("download_timeout", download_timeout),
         ]
         try:
             bound_image = image.bind(self)
+            complaints += _architecture_complaints(bound_image, compute)
         except InvalidArguments as refused:
             complaints += refused.complaints
         if complaints:
@@ -130,6 +138,7 @@ class DecisionEndpoint(Construct):
                 "DECISION_THREADS": str(compute.threads),
                 "DECISION_CONTEXT_TOKENS": str(context_tokens),
                 "DECISION_PREFIXES": str(prefixes),
+                **({} if compute.gpu_layers is None else {"DECISION_GPU_LAYERS": str(compute.gpu_layers)}),
             },
         )
         self.cfn_endpoint_config = self._build_endpoint_config(
@@ -239,12 +248,14 @@ class DecisionEndpoint(Construct):
         return cfn_model
 
     def _build_endpoint_config(
-        self, compute: CpuInstance, instance_count: int, startup_timeout: Duration, download_timeout: Duration
+        self, compute: Compute, instance_count: int, startup_timeout: Duration, download_timeout: Duration
     ) -> sagemaker.CfnEndpointConfig:
         variant = sagemaker.CfnEndpointConfig.ProductionVariantProperty(
             variant_name=VARIANT_NAME,
             model_name=self.cfn_model.attr_model_name,
             instance_type=compute.instance_type,
+            instance_pools=compute.instance_pools,
+            inference_ami_version=compute.inference_ami_version,
             initial_instance_count=instance_count,
             initial_variant_weight=1,
             container_startup_health_check_timeout_in_seconds=startup_timeout.to_seconds(),
@@ -263,6 +274,13 @@ def _context_complaints(context_tokens: int, trained_for: int | None) -> list[st
     if trained_for is not None and context_tokens > trained_for:
         return [f"context_tokens is {context_tokens} and the model was trained for {trained_for}: give at most that"]
     return []
+
+
+def _architecture_complaints(image: BoundImage, compute: Compute) -> list[str]:
+    if image.architecture in (None, compute.architecture):
+        return []
+    found = f"the image is for {image.architecture} and {compute.members[0].name} is {compute.architecture}"
+    return [f"{found}: give an image for {compute.architecture}, or another compute"]
 
 
 def _count_complaints(what: str, count: int) -> list[str]:

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from aws_cdk import Aws, Stack, Token
 from aws_cdk import aws_iam as iam
+from aws_cdk.region_info import RegionInfo
 from constructs import Construct
 
 from .assets import content_sha256
-from .errors import InvalidArguments
+from .errors import InvalidArguments, did_you_mean
+from .instance_catalog import Architecture
 
 _ECR_URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/"
     r"(?P<repository>[a-z0-9]+([._/-][a-z0-9]+)*)@sha256:(?P<digest>[0-9a-f]{64})"
 )
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_ACCOUNT = re.compile(r"[0-9]{12}")
+# The images that implement the SageMaker contract, and what they are built for.
+_DLC_REPOSITORIES: dict[str, tuple[str, Architecture]] = {
+    "cpu": ("llama-cpp", "x86_64"),
+    "cuda": ("llama-cpp", "x86_64"),
+    "graviton": ("llama-cpp-arm64", "arm64"),
+}
 _WANTED = "<account>.dkr.ecr.<region>.amazonaws.com/<repository>@sha256:<64 lower-case hex digits>"
 
 
 @dataclass(frozen=True, slots=True)
 class BoundImage:
-    """An image as a stack sees it: its URI, and the ARN of the repository it is pulled from."""
+    """An image as a stack sees it: its URI, the ARN of the repository it is pulled from, and what it is built for.
+
+    `architecture` is None where nobody said.
+    """
 
     uri: str
     repository_arn: str
+    architecture: Architecture | None = None
 
     def grant_pull(self, grantee: iam.IGrantable) -> None:
         """Let `grantee` pull from this repository."""
@@ -41,12 +56,15 @@ class EcrImage:
     ----------
     uri:
         ``<account>.dkr.ecr.<region>.amazonaws.com/<repository>@sha256:<64 lower-case hex digits>``.
+    architecture:
+        What it is built for, ``"x86_64"`` or ``"arm64"``, so that an endpoint on instances of the other one is refused.
+        Default: not checked.
 
     Raises
     ------
     InvalidArguments
-        If it names a tag (tags move), a registry that SageMaker cannot pull from, or is malformed; when bound to a
-        stack: if it is in another region.
+        If it names a tag (tags move), a registry that SageMaker cannot pull from, or is malformed, or the architecture
+        is another; when bound to a stack: if it is in another region.
 
     Examples
     --------
@@ -56,11 +74,15 @@ class EcrImage:
     decision_endpoints.errors.InvalidArguments: EcrImage: ...:latest names a tag, and tags move: ...
     """
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, *, architecture: Architecture | None = None) -> None:
+        complaints = []
+        if architecture not in (None, "x86_64", "arm64"):
+            complaints.append(f"architecture is {architecture!r}: {did_you_mean(architecture, ['x86_64', 'arm64'])}")
         match = _ECR_URI.fullmatch(uri)
-        if match is None:
-            raise InvalidArguments("EcrImage", [_what_is_wrong(uri)])
+        if match is None or complaints:
+            raise InvalidArguments("EcrImage", [*([] if match else [_what_is_wrong(uri)]), *complaints])
         self._uri = uri
+        self._architecture = architecture
         self._account, self._region, self._repository = match.group("account", "region", "repository")
 
     def bind(self, scope: Construct) -> BoundImage:
@@ -72,6 +94,71 @@ class EcrImage:
         return BoundImage(
             uri=self._uri,
             repository_arn=f"arn:{Aws.PARTITION}:ecr:{self._region}:{self._account}:repository/{self._repository}",
+            architecture=self._architecture,
+        )
+
+
+class DlcImage:
+    """AWS's Deep Learning Container for llama.cpp, from the registry of the stack's region.
+
+    It answers chat completions and no decisions: the adapter's image is built on it.
+
+    Parameters
+    ----------
+    target:
+        ``"cpu"`` (x86-64), ``"cuda"`` (x86-64 with NVIDIA GPUs) or ``"graviton"`` (arm64).
+    digest:
+        ``sha256:<64 lower-case hex digits>``, of this target's image: tags move.
+    registry_account:
+        The 12 digits of the registry's account. Default: what the CDK knows for the region.
+
+    Raises
+    ------
+    InvalidArguments
+        If an argument is malformed; when bound to a stack: if the registry's account is not known there.
+
+    Examples
+    --------
+    >>> DlcImage("cpu", digest="sha256:" + "1f19c220" * 8).bind(stack).uri.partition("@")[0]
+    '763104351884.dkr.ecr.us-east-1.amazonaws.com/llama-cpp'
+    >>> DlcImage("gpu", digest="latest")
+    Traceback (most recent call last):
+    decision_endpoints.errors.InvalidArguments: DlcImage: target is 'gpu': ...; digest is 'latest': ...
+
+    Source: AWS Deep Learning Containers, "Available images" and "Regional availability".
+    """
+
+    def __init__(
+        self, target: Literal["cpu", "cuda", "graviton"], *, digest: str, registry_account: str | None = None
+    ) -> None:
+        complaints = []
+        if target not in _DLC_REPOSITORIES:
+            complaints.append(f"target is {target!r}: {did_you_mean(target, _DLC_REPOSITORIES)}")
+        if not _DIGEST.fullmatch(digest):
+            complaints.append(f"digest is {digest!r}: give sha256:<64 lower-case hex digits>, for tags move")
+        if registry_account is not None and not _ACCOUNT.fullmatch(registry_account):
+            complaints.append(f"registry_account is {registry_account!r}: give 12 digits, or leave it out")
+        if complaints:
+            raise InvalidArguments("DlcImage", complaints)
+        self._repository, self._architecture = _DLC_REPOSITORIES[target]
+        self._digest = digest
+        self._registry_account = registry_account
+
+    def bind(self, scope: Construct) -> BoundImage:
+        """The image in the region of the stack of `scope`."""
+        region = Stack.of(scope).region
+        known = None if Token.is_unresolved(region) else RegionInfo.get(region)
+        account = self._registry_account
+        suffix: str | None = None
+        if known:
+            account = account or known.dlc_repository_account
+            suffix = known.domain_suffix
+        if not account:
+            raise InvalidArguments("DlcImage", [_no_registry(region if known else None)])
+        return BoundImage(
+            uri=f"{account}.dkr.ecr.{region}.{suffix or Aws.URL_SUFFIX}/{self._repository}@{self._digest}",
+            repository_arn=f"arn:{Aws.PARTITION}:ecr:{region}:{account}:repository/{self._repository}",
+            architecture=self._architecture,
         )
 
 
@@ -95,6 +182,13 @@ class CheckoutImage:
             uri=f"{stack.account}.dkr.ecr.{stack.region}.amazonaws.com/decision-adapter@sha256:{digest}",
             repository_arn=stack.format_arn(service="ecr", resource="repository", resource_name="decision-adapter"),
         )
+
+
+def _no_registry(region: str | None) -> str:
+    if region is None:
+        found = "the stack has no region of its own, and each region has a registry of its own"
+        return f"{found}: give the stack an env with a region, or give registry_account"
+    return f"the CDK knows no registry of Deep Learning Containers in {region}: give registry_account, if there is one"
 
 
 def _what_is_wrong(uri: str) -> str:

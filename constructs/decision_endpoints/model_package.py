@@ -108,8 +108,8 @@ class PackagedModel(Construct):
 
     Attributes
     ----------
-    name, digest, facts:
-        The pin's name, package digest and GGUF facts.
+    name, digest, facts, bytes:
+        The pin's name, package digest and GGUF facts, and the length of all its files.
     bucket, prefix:
         Where the files are.
     releases_prefix:
@@ -132,6 +132,7 @@ class PackagedModel(Construct):
         self.name = source.name
         self.digest = source.digest
         self.facts = source.facts
+        self.bytes = sum(file.bytes for file in source.files)
         self.bucket = package.store.bucket
         self.prefix = package.prefix
         self.releases_prefix = f"{MODELS_PREFIX}{source.name}/"

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from mypy_boto3_codebuild.type_defs import BuildTypeDef
     from mypy_boto3_logs import CloudWatchLogsClient
 
-REASON_LIMIT_CHARACTERS = 990
-"""The Provider framework adds a pointer to its own log, and CloudFormation's whole answer is 4 KB."""
+REASON_LIMIT_BYTES = 990
+"""The Provider framework adds a pointer to its own log and a trace, and CloudFormation's whole answer is 4 KB."""
 
 _LOG_EVENTS = 60
-_MESSAGE_CHARACTERS = 200
+_MESSAGE_BYTES = 200
 
 _ADVICE = {
     "FAILED": "correct what its log says, then deploy again",
@@ -85,11 +85,24 @@ def _why(build: BuildTypeDef, status: str, logs: CloudWatchLogsClient) -> str:
     phase, message = _failed_phase(build)
     location = build.get("logs", {})
     link = location.get("deepLink") or f"log group {location.get('groupName')}, stream {location.get('streamName')}"
-    head = f"build {build.get('id', '')} {status} in phase {phase}: {message[:_MESSAGE_CHARACTERS]}"
+    head = f"build {build.get('id', '')} {status} in phase {phase}: {_first(message, _MESSAGE_BYTES)}"
     tail = f"{_ADVICE.get(status, _ADVICE['FAILED'])}. Log: {link}"[:500]
-    room = REASON_LIMIT_CHARACTERS - len(head) - len(tail) - len(". Last lines: . ")
+    room = REASON_LIMIT_BYTES - len(f"{head}. Last lines: . {tail}".encode())
     lines = _last_lines(location.get("groupName"), location.get("streamName"), logs)
-    return f"{head}. Last lines: {lines[-room:]}. {tail}" if lines else f"{head}. {tail}"
+    return f"{head}. Last lines: {_last(lines, room)}. {tail}" if lines and room > 0 else f"{head}. {tail}"
+
+
+def _first(text: str, limit: int) -> str:
+    return _printable(text).encode()[:limit].decode(errors="ignore")
+
+
+def _last(text: str, limit: int) -> str:
+    return _printable(text).encode()[-limit:].decode(errors="ignore")
+
+
+def _printable(text: str) -> str:
+    """The text without a terminal's control characters, of which each takes six bytes in JSON."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _failed_phase(build: BuildTypeDef) -> tuple[str, str]:

@@ -26,7 +26,9 @@ def success(event: Mapping[str, Any], physical_id: str, data: Mapping[str, str])
 
 def failure(event: Mapping[str, Any], physical_id: str, reason: str) -> bytes:
     """The answer that stops the stack, with the reason that its event shows, cut to `REASON_LIMIT_BYTES`."""
-    cut = reason.encode()[:REASON_LIMIT_BYTES].decode(errors="ignore")
+    # In JSON a control character takes six bytes, and a lone surrogate could not be sent at all.
+    printable = "".join(character if character.isprintable() else " " for character in reason)
+    cut = printable.encode()[:REASON_LIMIT_BYTES].decode(errors="ignore")
     return _encode(event, physical_id, {"Status": "FAILED", "Reason": cut})
 
 

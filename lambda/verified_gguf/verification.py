@@ -76,6 +76,8 @@ def verify(request: VerifyRequest, s3: S3Client, check_time: Callable[[str], Non
     facts = join_facts([_facts(pinned, s3) for pinned in objects])
     check_time("all bytes, before the manifest")
     _compare_manifest(request, s3)
+    for pinned in objects:
+        _refuse_replaced(pinned, s3)
     return VerifiedModel(request, facts)
 
 
@@ -119,6 +121,15 @@ def _facts(pinned: PinnedObject, s3: S3Client) -> GgufFacts:
         raise VerificationRefused(
             f"{pinned.uri} is as pinned, but no model to serve: {error}; pin another file"
         ) from error
+
+
+def _refuse_replaced(pinned: PinnedObject, s3: S3Client) -> None:
+    """What was hashed is one version of the object; what an endpoint downloads is whichever is the current one."""
+    if pin_object(s3, pinned.bucket, pinned.key) != pinned:
+        raise VerificationRefused(
+            f"{pinned.uri} changed while it was verified (ETag {pinned.etag} is no longer the current version): "
+            "find out who writes there, then deploy again"
+        )
 
 
 def _compare_manifest(request: VerifyRequest, s3: S3Client) -> None:

@@ -120,10 +120,11 @@ def _token(params: JsonObject) -> tuple[str, str, str]:
 
 
 def _earlier_start(params: JsonObject) -> JsonObject | None:
-    if "idempotencyToken" not in params:
-        return None
-    earlier = _started.get(_token(params))
-    if earlier is None or time.monotonic() - earlier.at > _TOKEN_SECONDS or earlier.build_id not in store._builds:
+    now = time.monotonic()
+    for token in [token for token, start in _started.items() if now - start.at > _TOKEN_SECONDS]:
+        del _started[token]
+    earlier = _started.get(_token(params)) if "idempotencyToken" in params else None
+    if earlier is None or earlier.build_id not in store._builds:
         return None
     if earlier.params != params:
         raise ApiError(

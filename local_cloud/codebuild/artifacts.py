@@ -6,13 +6,15 @@ import hashlib
 import zipfile
 from pathlib import Path
 
+from botocore.exceptions import ClientError
+
 from local_cloud.aws_model import JsonObject
 from local_cloud.codebuild.buildspec import ArtifactFiles
 from local_cloud.loopback import client
 
 
 class ArtifactError(Exception):
-    """The artifacts cannot be uploaded; the text says what is missing."""
+    """The artifacts cannot be uploaded; the text says which and why."""
 
 
 def upload(
@@ -32,7 +34,8 @@ def upload(
             for name, path in chosen.items():
                 packed.write(path, name)
         _put(target["location"], prefix, archive)
-        checks = {"sha256sum": hashlib.sha256(archive.read_bytes()).hexdigest()}
+        with archive.open("rb") as content:
+            checks = {"sha256sum": hashlib.file_digest(content, "sha256").hexdigest()}
     else:
         for name, path in chosen.items():
             _put(target["location"], f"{prefix}/{name}", path)
@@ -60,5 +63,8 @@ def _prefix(target: JsonObject, build_id: str) -> str:
 
 
 def _put(bucket: str, key: str, path: Path) -> None:
-    with path.open("rb") as content:
-        client("s3").put_object(Bucket=bucket, Key=key, Body=content)
+    try:
+        with path.open("rb") as content:
+            client("s3").put_object(Bucket=bucket, Key=key, Body=content)
+    except ClientError as error:
+        raise ArtifactError(f"cannot upload s3://{bucket}/{key}: {error}") from error

@@ -69,9 +69,11 @@ class BuildRun:
             _logger.exception("build %s", self._record.build_id)
             self._record.end_phase("FAULT", "INTERNAL_ERROR", f"{type(error).__name__}: {error}")
             status = "FAULT"
-        self._log.close()
-        shutil.rmtree(self._work, ignore_errors=True)
-        self._record.finish(status)
+        try:
+            self._log.close()
+        finally:  # whoever started a build that never ends would wait for it for an hour
+            shutil.rmtree(self._work, ignore_errors=True)
+            self._record.finish(status)
 
     def _run_all(self) -> bool:
         for phase in ("QUEUED", "PROVISIONING"):

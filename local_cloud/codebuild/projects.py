@@ -19,6 +19,7 @@ from local_cloud.ministack_seams import (
     ResourceType,
     Response,
     account_id,
+    generated_name,
     json_answer,
     json_refusal,
     region,
@@ -145,7 +146,7 @@ def _answering(operation: Any) -> Any:
 
 def _cfn_create(logical_id: str, properties: Properties, stack_name: str) -> tuple[str, Attributes]:
     request = _request(properties)
-    request.setdefault("name", provisioners._physical_name(stack_name, logical_id, max_len=255))
+    request.setdefault("name", generated_name(stack_name, logical_id, longest=255))
     return _cfn_result(create, request)
 
 

@@ -11,13 +11,14 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from local_cloud.aws_model import JsonObject
+from local_cloud.codebuild.buildspec import BuildspecError
 from local_cloud.loopback import client
 
 _DEFAULT_BUILDSPEC = "buildspec.yml"
 
 
 class SourceError(Exception):
-    """The source or the buildspec cannot be had; the text says which and why."""
+    """What a build starts from cannot be had; the text says what and why."""
 
 
 def fetch(source: JsonObject, version: str | None, directory: Path, scratch: Path) -> None:
@@ -53,7 +54,7 @@ def buildspec_text(source: JsonObject, directory: Path) -> str:
         return str(wanted)
     file = directory / wanted
     if not file.resolve().is_relative_to(directory.resolve()) or not file.is_file():
-        raise SourceError(f"YAML_FILE_ERROR: the source has no file {wanted}: add it, or name another buildspec")
+        raise BuildspecError(f"the source has no file {wanted}: add it, or name another buildspec")
     return _decoded(file.read_bytes(), wanted)
 
 
@@ -83,4 +84,4 @@ def _decoded(content: bytes, name: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise SourceError(f"YAML_FILE_ERROR: {name} is not in UTF-8: {error}") from error
+        raise BuildspecError(f"{name} is not in UTF-8: {error}") from error

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from decision_client.local_cloud import LocalCloud
 from local_cloud.demo.checkout import CACHE, CDK, NODE_TOOLS, ROOT, from_root
 from local_cloud.demo.stack_events import read_event
-from local_cloud.lifecycle import RunningCloud
+from local_cloud.running_cloud import RunningCloud
 
 _LAST_LINES = 12
 _BOOTSTRAP_STACK = "CDKToolkit"
@@ -46,13 +46,10 @@ class CdkCli:
 
     def is_bootstrapped(self) -> bool:
         """Whether the bootstrap stack of the CDK is there and whole."""
-        cloudformation = boto3.Session(
-            aws_access_key_id=self._cloud.account,
-            aws_secret_access_key="local",  # noqa: S106
-            region_name=self._cloud.region,
-        ).client(
+        reached = LocalCloud(self._cloud.port, self._cloud.account, self._cloud.region)
+        cloudformation = reached.session().client(
             "cloudformation",
-            endpoint_url=self._cloud.endpoint_url,
+            endpoint_url=reached.endpoint_url,
             config=Config(retries={"total_max_attempts": 1}, proxies={}),
         )
         try:

@@ -11,7 +11,8 @@ from local_cloud.demo.cdk import CdkCli, CdkFailed
 from local_cloud.demo.checkout import HOME, from_root
 from local_cloud.demo.progress import step
 from local_cloud.demo.up import STACKS
-from local_cloud.lifecycle import LocalCloudError, RunningCloud, stop
+from local_cloud.lifecycle import LocalCloudError, stop
+from local_cloud.running_cloud import RunningCloud
 
 _DESTROY_WITHIN_SECONDS = 180.0
 
@@ -27,14 +28,13 @@ def down(console: Console, *, home: Path = HOME) -> int:
             stop(home)
         else:
             with step(console, "Stopping the local cloud and all it started"):
-                cloud.stop()
+                stop(home)
     except LocalCloudError as error:
         console.print(str(error), markup=False, highlight=False, soft_wrap=True)
         return 1
     keep_only_logs(home)
-    console.print(
-        f"Nothing runs. Logs stay in {from_root(home)}/." if home.is_dir() else "Nothing runs.", highlight=False
-    )
+    nothing_runs = f"Nothing runs. Logs stay in {from_root(home)}/." if home.is_dir() else "Nothing runs."
+    console.print(nothing_runs, markup=False, highlight=False, soft_wrap=True)
     return 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib.util
-import json
 import re
 import shutil
 import socket
@@ -17,6 +16,7 @@ import sys
 from pathlib import Path
 
 from local_cloud.demo.checkout import CDK, HOME, ROOT, SAMPLE_MODEL, SAMPLE_MODEL_SHA256, from_root
+from local_cloud.running_cloud import read_record
 
 _PYTHON = (3, 11)
 _NODE = 20
@@ -82,7 +82,8 @@ def disk_problem() -> str | None:
 
 def port_problem(port: int, home: Path = HOME) -> str | None:
     """Say so if the port cannot be had; that of the local cloud itself, which may be running, can."""
-    if port == 0 or port == _port_of_cloud(home):
+    cloud = read_record(home)
+    if port == 0 or (cloud is not None and port == cloud.port):
         return None
     how = "give another with `make demo PORT=…`, or leave PORT out to take a free one."
     try:
@@ -136,14 +137,6 @@ def main(arguments: list[str] | None = None) -> int:
     for problem in problems:
         print(problem)
     return 1 if problems else 0
-
-
-def _port_of_cloud(home: Path) -> int | None:
-    try:
-        port = json.loads((home / "cloud.json").read_text())["port"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return port if isinstance(port, int) else None
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from local_cloud.demo.cdk import CdkCli, CdkFailed
 from local_cloud.demo.checkout import HOME, from_root
 from local_cloud.demo.progress import step
 from local_cloud.demo.questions import ONE_DECISION, THREE_DECISIONS
-from local_cloud.lifecycle import LocalCloudError, RunningCloud, start
+from local_cloud.lifecycle import LocalCloudError, start
+from local_cloud.running_cloud import RunningCloud
 
 STACKS = "local/*"
 

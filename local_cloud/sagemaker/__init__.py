@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from local_cloud import ministack_seams
-from local_cloud.sagemaker import api, cloudformation, content_types, control_plane
+from local_cloud.sagemaker import api, cloudformation, control_plane
+from local_cloud.sagemaker.runtime import VARIANT_HEADER
 from local_cloud.sagemaker.startup_cap import startup_cap
 
 
@@ -15,7 +16,7 @@ def install() -> None:
     ministack_seams.register_api(
         "sagemaker", target_prefix=api.TARGET_PREFIX, credential_scope="sagemaker", handler=api.handle
     )
-    content_types.install()
+    ministack_seams.keep_content_type(VARIANT_HEADER)
     cloudformation.install()
 
 

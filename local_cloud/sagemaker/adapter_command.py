@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from local_cloud import paths
+from local_cloud.engine_folder import engine_folder
 
 COMMAND_VARIABLE = "LOCAL_CLOUD_ADAPTER"
-ENGINE_VARIABLE = "LOCAL_CLOUD_ENGINE_DIR"
-
-_CHECKOUT = Path(__file__).parents[2]
-_SYSTEMS = {"Linux": "linux", "Darwin": "mac"}
-_ARCHITECTURES = {"x86_64": "x64", "amd64": "x64", "arm64": "arm64", "aarch64": "arm64"}
 
 
 def command() -> list[str]:
@@ -46,17 +41,3 @@ def environment(container: Mapping[str, str], *, model_folder: Path, port: int) 
     if engine is not None:
         environment["DECISION_ENGINE_DIR"] = str(engine)
     return environment
-
-
-def engine_folder() -> Path | None:
-    """Where libllama lies on this machine: `LOCAL_CLOUD_ENGINE_DIR`, else in the checkout's `node_modules`.
-
-    None if neither is there: the adapter itself then says where it looked.
-    """
-    if named := os.environ.get(ENGINE_VARIABLE):
-        return Path(named).absolute()
-    system = _SYSTEMS.get(platform.system(), platform.system().lower())
-    architecture = _ARCHITECTURES.get(platform.machine().lower(), platform.machine().lower())
-    # `linux-x64`, `mac-arm64-metal`; builds for a GPU tool kit, as `linux-x64-cuda`, sort behind the plain one.
-    found = sorted((_CHECKOUT / "node_modules" / "@node-llama-cpp").glob(f"{system}-{architecture}*/bins/*"))
-    return found[0] if found else None

@@ -32,8 +32,10 @@ async def handle(
 
 def _call(operation: str, body: bytes) -> Response:
     try:
-        return json_answer(control_plane.call(operation, json.loads(body or b"{}")))
-    except ApiError as error:
-        return json_refusal(error.code, str(error), error.status)
+        request = json.loads(body or b"{}")
     except ValueError as error:
         return json_refusal("SerializationException", f"The request is no JSON: {error}", HTTPStatus.BAD_REQUEST)
+    try:
+        return json_answer(control_plane.call(operation, request))
+    except ApiError as error:
+        return json_refusal(error.code, str(error), error.status)

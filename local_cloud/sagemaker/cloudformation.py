@@ -6,14 +6,19 @@ unless its name changes. `Ref` is the ARN.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
-
-from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
 
 from local_cloud import aws_model
 from local_cloud.aws_model import ApiError, JsonObject
-from local_cloud.ministack_seams import Attributes, Properties, ResourceType, register_resource
+from local_cloud.ministack_seams import (
+    Attributes,
+    Properties,
+    ResourceType,
+    generated_name,
+    register_resource,
+    replace_resource,
+)
 from local_cloud.sagemaker import constraints, control_plane
 from local_cloud.sagemaker.endpoint import Endpoint
 from local_cloud.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, MODEL, Kind, tags_of
@@ -28,26 +33,22 @@ def install() -> None:
     """Teach CloudFormation the three types."""
     for kind in (MODEL, ENDPOINT_CONFIG):
         shape = aws_model.input_shape("sagemaker", f"Create{kind.name}")
-        _register(kind, _definition_type(kind), replaced_by=tuple(set(shape.members) - {"Tags"}))
+        _register(kind, _definition_type(kind), replaced_by=set(shape.members) - {"Tags"})
     _register(
-        ENDPOINT, ResourceType(_create_endpoint, _update_endpoint, _delete_endpoint), replaced_by=("EndpointName",)
+        ENDPOINT, ResourceType(_create_endpoint, _update_endpoint, _delete_endpoint), replaced_by={"EndpointName"}
     )
 
 
-def _register(kind: Kind, resource_type: ResourceType, *, replaced_by: tuple[str, ...]) -> None:
+def _register(kind: Kind, resource_type: ResourceType, *, replaced_by: Collection[str]) -> None:
     type_name = f"AWS::SageMaker::{kind.name}"
     register_resource(type_name, resource_type, waits=kind is ENDPOINT)
-    # With these three the engine itself replaces a resource (the new one first, the old one deleted in the clean-up),
-    # refuses to replace one with a fixed name, and adds the stack's tags, all in CloudFormation's own words.
-    provisioners._REPLACING_PROPERTIES[type_name] = replaced_by
-    provisioners._CUSTOM_NAME_REPLACEMENT[type_name] = {"name": kind.name_field}
-    provisioners._STACK_TAG_PROPERTY[type_name] = ("Tags", "list")
+    replace_resource(type_name, changed=replaced_by, name_property=kind.name_field)
 
 
 def _definition_type(kind: Kind) -> ResourceType:
     def create(logical_id: str, properties: Properties, stack_name: str) -> tuple[str, Attributes]:
         request = _request(f"Create{kind.name}", properties)
-        request.setdefault(kind.name_field, _generated_name(stack_name, logical_id))
+        request.setdefault(kind.name_field, generated_name(stack_name, logical_id, longest=_LONGEST_NAME))
         return _created(kind, request)
 
     def update(physical_id: str, old: Properties, new: Properties, stack_name: str) -> tuple[str, Attributes]:
@@ -66,7 +67,7 @@ def _definition_type(kind: Kind) -> ResourceType:
 
 def _create_endpoint(logical_id: str, properties: Properties, stack_name: str) -> tuple[str, Attributes]:
     request = _request("CreateEndpoint", properties)
-    request.setdefault("EndpointName", _generated_name(stack_name, logical_id))
+    request.setdefault("EndpointName", generated_name(stack_name, logical_id, longest=_LONGEST_NAME))
     for_updates = {key: request.pop(key) for key in _UPDATE_ONLY if key in request}
     update: JsonObject = {"EndpointName": request["EndpointName"], **for_updates}
     update["EndpointConfigName"] = request.get("EndpointConfigName")
@@ -161,11 +162,6 @@ def _request(operation: str, properties: Mapping[str, Any]) -> JsonObject:
 
 def _attributes(kind: Kind, name: str) -> Attributes:
     return {kind.name_field: name, kind.arn_field: kind.arn(name), "Arn": kind.arn(name)}
-
-
-def _generated_name(stack_name: str, logical_id: str) -> str:
-    name: str = provisioners._physical_name(stack_name, logical_id, max_len=_LONGEST_NAME)
-    return name
 
 
 def _name_in(arn: str) -> str:

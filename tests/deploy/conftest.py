@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from local_cloud.demo.cdk import CdkCli
-from local_cloud.lifecycle import RunningCloud, start
+from local_cloud.lifecycle import start, stop
+from local_cloud.running_cloud import RunningCloud
 from tests.support.deployment import CDK, Deployment, tiny_environment
 
 _seeds = itertools.count(100)
@@ -25,7 +26,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCloud]:
         CdkCli(running).bootstrap(on_news=lambda _: None)
         yield running
     finally:
-        running.stop()
+        stop(running.home)
 
 
 @pytest.fixture

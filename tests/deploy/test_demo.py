@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from local_cloud.demo.checkout import ROOT, SAMPLE_MODEL, SAMPLE_MODEL_SHA256
-from local_cloud.lifecycle import RunningCloud
 from local_cloud.marks import marked_processes
+from local_cloud.running_cloud import RunningCloud
 
 pytestmark = [
     pytest.mark.deploy,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.deployment import Deployment, flip_last_byte
-from tests.support.hosting import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.deploy
 

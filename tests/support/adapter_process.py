@@ -8,33 +8,19 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 
-PATIENCE_SECONDS = 60.0
+from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 ADAPTER = (sys.executable, "-m", "decision_adapter")
 STUB_ADAPTER = (sys.executable, "-m", "tests.support.stub_adapter")
 
 REPOSITORY = Path(__file__).parents[2]
-
-T = TypeVar("T")
-
-
-def eventually(probe: Callable[[], T | None], what: str, patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """The first value of `probe` that is neither None nor False; an error naming `what` if none comes in time."""
-    deadline = time.monotonic() + patience_seconds
-    while time.monotonic() < deadline:
-        value = probe()
-        if value is not None and value is not False:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not within {patience_seconds:g} s: {what}")
 
 
 class AdapterProcess:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,16 @@ import yaml
 from decision_provenance.digest import hash_file
 from decision_provenance.gguf import read_facts
 from local_cloud.demo.cdk import CdkCli
-from local_cloud.lifecycle import RunningCloud
 from local_cloud.marks import marked_processes
+from local_cloud.running_cloud import RunningCloud
 from tests.support.hosting import Hosting
 from tests.support.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parents[2]
 CDK = ROOT / "node_modules/.bin/cdk"
+
+# Without a change set a deploy takes a few seconds less; the demo, which is tested too, makes them.
+UNASKED = ("--require-approval", "never", "--progress", "events", "--method", "direct")
 
 Settings = dict[str, Any]
 
@@ -43,7 +47,7 @@ class Deployment:
     cloud: RunningCloud
     settings: Settings = field(default_factory=dict)
 
-    @property
+    @cached_property
     def hosting(self) -> Hosting:
         """Clients of the cloud it is deployed to."""
         return Hosting(self.cloud)
@@ -70,7 +74,7 @@ class Deployment:
 
     def deploy(self, *options: str) -> CliRun:
         """Write the environment file and deploy both stacks."""
-        return self._cdk("deploy", f"{self.name}/*", "--require-approval", "never", "--progress", "events", *options)
+        return self._cdk("deploy", f"{self.name}/*", *UNASKED, *options)
 
     def synthesize(self) -> CliRun:
         """Only synthesize, into the folder that `deploy_synthesized` takes."""
@@ -78,8 +82,7 @@ class Deployment:
 
     def deploy_synthesized(self) -> CliRun:
         """Deploy what `synthesize` left, without running the app again."""
-        unasked = ["--require-approval", "never", "--progress", "events"]
-        return self._run(["deploy", f"{self.name}/*", *unasked, "--app", str(self.assembly)])
+        return self._run(["deploy", f"{self.name}/*", *UNASKED, "--app", str(self.assembly)])
 
     def destroy(self, stack: str = "*") -> CliRun:
         """Destroy what the last synthesis describes, or one stack of it."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import boto3
-from botocore.config import Config
+from tests.support.aws_clients import client_of
+from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -22,24 +20,10 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import ContainerDefinitionTypeDef
     from mypy_boto3_sagemaker_runtime import SageMakerRuntimeClient
 
-    from local_cloud.lifecycle import RunningCloud
+    from local_cloud.running_cloud import RunningCloud
 
 ROLE = "arn:aws:iam::123456789012:role/model"
 BUCKET = "model-bucket"
-_DEADLINE_SECONDS = 60.0
-_BETWEEN_LOOKS_SECONDS = 0.02
-
-Found = TypeVar("Found")
-
-
-def eventually(look: Callable[[], Found | None], what: str, seconds: float = _DEADLINE_SECONDS) -> Found:
-    """What `look` finds, as soon as it is truthy."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := look():
-            return found
-        time.sleep(_BETWEEN_LOOKS_SECONDS)
-    raise AssertionError(f"{what}: not within {seconds:g} s")
 
 
 def is_alive(pid: int) -> bool:
@@ -58,19 +42,11 @@ class Hosting:
 
     def __init__(self, cloud: RunningCloud) -> None:
         self.home: Path = cloud.home
-        session = boto3.Session(
-            aws_access_key_id=cloud.account, aws_secret_access_key="local", region_name=cloud.region
-        )
-        one_try = Config(retries={"total_max_attempts": 1}, max_pool_connections=50)
-
-        def client(service: Any) -> Any:
-            return session.client(service, endpoint_url=cloud.endpoint_url, config=one_try)
-
-        self.sagemaker: SageMakerClient = client("sagemaker")
-        self.runtime: SageMakerRuntimeClient = client("sagemaker-runtime")
-        self.s3: S3Client = client("s3")
-        self.logs: CloudWatchLogsClient = client("logs")
-        self.cloudformation: CloudFormationClient = client("cloudformation")
+        self.sagemaker: SageMakerClient = client_of(cloud, "sagemaker")
+        self.runtime: SageMakerRuntimeClient = client_of(cloud, "sagemaker-runtime")
+        self.s3: S3Client = client_of(cloud, "s3")
+        self.logs: CloudWatchLogsClient = client_of(cloud, "logs")
+        self.cloudformation: CloudFormationClient = client_of(cloud, "cloudformation")
 
     def define(self, *, count: int = 1, environment: dict[str, str] | None = None, **container: Any) -> str:
         """Create a model and an endpoint configuration of the same new name, and return it."""

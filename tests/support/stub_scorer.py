@@ -6,10 +6,15 @@ import hashlib
 import sys
 import threading
 import time
+from array import array
 from collections.abc import Callable
 
 from decision_adapter.decision import Decision, DecisionRequest, JsonValue, ModelIdentity, Score, ScoredRequest
-from decision_adapter.errors import EngineFailed, PromptTooLong
+from decision_adapter.errors import Abandoned, EngineFailed, PromptTooLong
+from decision_adapter.slots import Reading, read_slots
+
+# What replaces a stub's own answer.
+Replacement = Reading | tuple[float, ...] | None
 
 IDENTITY = ModelIdentity(
     name="stub",
@@ -41,7 +46,7 @@ class StubScorer:
 
     identity = IDENTITY
 
-    def __init__(self, on_score: Callable[[DecisionRequest], tuple[float, ...] | None] | None = None) -> None:
+    def __init__(self, on_score: Callable[[DecisionRequest], Replacement] | None = None) -> None:
         self.scored: list[DecisionRequest] = []
         self.threads: set[str] = set()
         self.closed = False
@@ -55,10 +60,12 @@ class StubScorer:
                 raise PromptTooLong(decision.id, tokens, IDENTITY.context_tokens)
         return tokens + 64 * len(request.decisions)
 
-    def score(self, request: DecisionRequest) -> ScoredRequest:
+    def score(self, request: DecisionRequest, *, cancelled: Callable[[], bool] = lambda: False) -> ScoredRequest:
         """The scores of `probabilities_of`."""
         self.threads.add(threading.current_thread().name)
         replaced = self._on_score(request) if self._on_score else None
+        if cancelled():
+            raise Abandoned
         self.scored.append(request)
         return ScoredRequest(
             scores=tuple(_score(request.state, decision, replaced) for decision in request.decisions),
@@ -73,14 +80,17 @@ class StubScorer:
         self.closed = True
 
 
-def _score(state: JsonValue, decision: Decision, replaced: tuple[float, ...] | None) -> Score:
+def _score(state: JsonValue, decision: Decision, replaced: Replacement) -> Score:
     count = len(decision.options)
+    mass = 0.5
+    if isinstance(replaced, Reading):
+        mass, replaced = replaced.slot_mass, replaced.probabilities
     return Score(
         decision_id=decision.id,
         probabilities=replaced or probabilities_of(state, decision),
         logits=tuple(float(n) for n in range(count)),
         slot_token_ids=tuple(range(count)),
-        slot_mass=0.5,
+        slot_mass=mass,
         argmax_token_id=0,
         input_tokens=128,
         prompt_sha256="cd" * 32,
@@ -88,12 +98,17 @@ def _score(state: JsonValue, decision: Decision, replaced: tuple[float, ...] | N
     )
 
 
-def obey_state(request: DecisionRequest) -> tuple[float, ...] | None:
-    """A state may be an order: ["sleep", seconds], ["nan"], ["fail"], ["bug"] or ["die"]."""
+def obey_state(request: DecisionRequest) -> Replacement:
+    """A state may be an order: ["sleep", seconds], ["logits", text, …], ["nan"], ["fail"], ["bug"] or ["die"].
+
+    Of logits, which are texts because JSON has no infinity, the first are those of the options.
+    """
     match request.state:
         case ["sleep", int() | float() as seconds, *_]:
             print("evaluating", file=sys.stderr, flush=True)
             time.sleep(seconds)
+        case ["logits", *texts]:
+            return read_slots(array("f", map(float, map(str, texts))), range(len(request.decisions[0].options)))
         case ["nan"]:
             return tuple(float("nan") for _ in request.decisions[0].options)
         case ["fail"]:

@@ -53,6 +53,7 @@ def write_tiny_gguf(
     user_defined: Sequence[str] = (),
     chat_template: str | None = CHAT_TEMPLATE,
     merges: Sequence[tuple[str, str]] = MERGES,
+    pre_tokenizer: str = "gpt-2",
     context_length: int = 4096,
     name: str = "tiny-test",
     seed: int = 0,
@@ -68,6 +69,8 @@ def write_tiny_gguf(
         Jinja text of `tokenizer.chat_template`. Default: ChatML. None leaves the key out.
     merges:
         Pairs that byte pair encoding joins, in its byte alphabet. Default: only ``Ġ A``.
+    pre_tokenizer:
+        llama.cpp's name of the regular expressions that split text into words. Default: GPT-2's.
     context_length:
         Tokens the model claims to be trained on. Default: 4096.
     name:
@@ -82,7 +85,7 @@ def write_tiny_gguf(
     writer = gguf.GGUFWriter(path, "lfm2" if hybrid else "llama")
     writer.add_name(name)
     _add_hyperparameters(writer, shape, context_length, hybrid=hybrid)
-    vocab_size = _add_vocabulary(writer, user_defined, merges)
+    vocab_size = _add_vocabulary(writer, user_defined, merges, pre_tokenizer)
     if chat_template is not None:
         writer.add_chat_template(chat_template)
     _add_tensors(writer, shape, vocab_size, np.random.default_rng(seed), hybrid=hybrid)
@@ -109,7 +112,9 @@ def _add_hyperparameters(writer: gguf.GGUFWriter, shape: _Shape, context_length:
         writer.add_rope_dimension_count(shape.head)
 
 
-def _add_vocabulary(writer: gguf.GGUFWriter, user_defined: Sequence[str], merges: Sequence[tuple[str, str]]) -> int:
+def _add_vocabulary(
+    writer: gguf.GGUFWriter, user_defined: Sequence[str], merges: Sequence[tuple[str, str]], pre_tokenizer: str
+) -> int:
     alphabet = byte_alphabet()
     joined = [left + right for left, right in merges]
     kinds = (
@@ -121,7 +126,7 @@ def _add_vocabulary(writer: gguf.GGUFWriter, user_defined: Sequence[str], merges
     tokens = [*alphabet, *CONTROL_TOKENS, *user_defined, *joined]
     writer.add_vocab_size(len(tokens))
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
+    writer.add_tokenizer_pre(pre_tokenizer)
     writer.add_token_list(tokens)
     writer.add_token_types(kinds)
     writer.add_token_merges([f"{left} {right}" for left, right in merges])

@@ -6,15 +6,16 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+PATIENCE_SECONDS = 60.0
+
 Found = TypeVar("Found")
 
 
-def wait_for(look: Callable[[], Found | None], *, seconds: float = 30.0, what: str = "the condition") -> Found:
-    """Look again and again until there is something to see, and return it."""
+def eventually(look: Callable[[], Found | None], what: str, seconds: float = PATIENCE_SECONDS) -> Found:
+    """Look again and again until there is something to see, and return it; an error names `what` did not come."""
     deadline = time.monotonic() + seconds
     while True:
-        found = look()
-        if found:
+        if found := look():
             return found
-        assert time.monotonic() < deadline, f"{what} did not come true within {seconds:g} s"
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
         time.sleep(0.02)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import itertools
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from decision_adapter.errors import EngineFailed, ModelRefused
+from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused
 from decision_adapter.llama.model import Model
 
 N_BATCH = 512
@@ -70,16 +70,24 @@ class Context:
         """Tokens each sequence has room for."""
         return int(self._c.llama_n_ctx_seq(self._handle))
 
-    def decode(self, sequence: int, tokens: Sequence[int], *, position: int) -> None:
+    def decode(
+        self, sequence: int, tokens: Sequence[int], *, position: int, cancelled: Callable[[], bool] = lambda: False
+    ) -> None:
         """Evaluate `tokens` at the end of `sequence`, the first of them at `position`.
+
+        `cancelled` is asked before each call of llama.cpp; True ends it.
 
         Raises
         ------
+        Abandoned
+            If `cancelled` said so; the sequence then holds some of the tokens.
         EngineFailed
             If llama.cpp could not evaluate them; the sequence is then in an unknown state.
         """
         last = len(tokens) - 1
         for start, end in _chunks(len(tokens)):
+            if cancelled():
+                raise Abandoned
             chunk = tokens[start:end]
             batch = self._batch
             batch.n_tokens = len(chunk)

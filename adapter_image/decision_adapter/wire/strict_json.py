@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TypeVar, cast
 
 import msgspec
@@ -13,6 +13,8 @@ from decision_adapter.errors import RequestRefused
 
 # Far above what a person writes, far below where any recursive reader or writer of the value would give up.
 MAX_DEPTH = 100
+
+_Container = list[JsonValue] | dict[str, JsonValue]
 
 T = TypeVar("T")
 
@@ -73,16 +75,20 @@ _TOO_DEEP = f"the request nests too deep: {MAX_DEPTH} levels of arrays and objec
 
 def refuse_depth(value: JsonValue) -> None:
     """Raise `RequestRefused` where the value nests deeper than `MAX_DEPTH`, without recursion."""
-    level: Sequence[JsonValue] = [value]
-    for _ in range(MAX_DEPTH + 1):
-        level = [child for parent in level if isinstance(parent, list | dict) for child in _children(parent)]
+    level = _containers([value])
+    for _ in range(MAX_DEPTH):
+        level = [child for parent in level for child in _children(parent)]
         if not level:
             return
     raise RequestRefused(_TOO_DEEP)
 
 
-def _children(parent: list[JsonValue] | dict[str, JsonValue]) -> Sequence[JsonValue]:
-    return parent if isinstance(parent, list) else list(parent.values())
+def _children(parent: _Container) -> list[_Container]:
+    return _containers(parent if isinstance(parent, list) else parent.values())
+
+
+def _containers(values: Iterable[JsonValue]) -> list[_Container]:
+    return [value for value in values if isinstance(value, list | dict)]
 
 
 def _refuse_duplicate_keys(body: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from decision_adapter.scorer import Scorer, load_scorer
 from decision_adapter.settings import Settings
 from decision_provenance.digest import Digest
 from decision_provenance.model_folder import ModelFiles
+from local_cloud.engine_folder import engine_folder
 from tests.support.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parents[3]
@@ -25,11 +25,9 @@ Ask = Callable[..., Decision]
 
 @pytest.fixture(scope="session")
 def engine_dir() -> Path:
-    system = "mac" if platform.system() == "Darwin" else "linux"
-    processor = "arm64" if platform.machine() in ("arm64", "aarch64") else "x64"
-    found = sorted(ROOT.glob(f"node_modules/@node-llama-cpp/{system}-{processor}*/bins/*/libllama.*"))
+    found = engine_folder()
     assert found, "the llama.cpp engine is not installed: run `npm ci`"
-    return found[0].parent
+    return found
 
 
 @pytest.fixture(scope="session")

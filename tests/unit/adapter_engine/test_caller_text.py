@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision_adapter.caller_text import CallerText, TextTooLong
 from decision_adapter.errors import RequestRefused
-from decision_adapter.llama import Model
-from tests.support.tiny_gguf import byte_alphabet
+from decision_adapter.llama import Library, Model
+from tests.support.tiny_gguf import byte_alphabet, write_tiny_gguf
 
 ALPHABET = {character: byte for byte, character in enumerate(byte_alphabet())}
 SPECIAL_TEXTS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "</think>", "<tool>"]
@@ -70,6 +73,22 @@ def test_ordinary_text_is_tokenized_as_llama_cpp_does(tiny_model: Model, caller_
 def test_a_lone_surrogate_is_refused_by_its_code(caller_text: CallerText) -> None:
     with pytest.raises(RequestRefused, match=r"the state holds the lone surrogate \\ud83d"):
         caller_text.tokenize("x\ud83d", what="state")
+
+
+@pytest.mark.parametrize("character", [" ", "\n", "a", "A", "1", "!", "中", "é", "😀"])
+@pytest.mark.parametrize("pre_tokenizer", ["gpt-4o", "tekken", "deepseek-llm", "falcon"])
+def test_a_word_without_end_is_read_and_does_not_end_the_process(
+    library: Library, tmp_path: Path, pre_tokenizer: str, character: str
+) -> None:
+    model = Model(library, write_tiny_gguf(tmp_path / "m.gguf", pre_tokenizer=pre_tokenizer))
+    text = character * 60_000
+
+    # On a thread, as in the adapter: the main thread's stack may be larger.
+    with ThreadPoolExecutor(1) as pool:
+        tokens = pool.submit(CallerText(model.vocab, max_tokens=1_000_000).tokenize, text, what="state").result()
+
+    assert read_back(model, tokens) == text
+    model.close()
 
 
 def test_a_text_that_cannot_fit_is_refused_without_being_tokenized(tiny_model: Model) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +111,16 @@ def nested(depth: int) -> JsonValue:
     return value
 
 
+@pytest.fixture
+def pythons_recursion_limit() -> Iterator[None]:
+    """The interpreter's own; a library that another test imports may have raised it."""
+    found = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(found)
+
+
+@pytest.mark.usefixtures("pythons_recursion_limit")
 @pytest.mark.parametrize(
     "value", [nested(5000), {"x": float("nan")}, {"x": 10**5000}], ids=["deep", "not a number", "5,000 digits"]
 )

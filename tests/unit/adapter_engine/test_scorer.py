@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from decision_adapter.decision import Decision, DecisionRequest, Option, Score
-from decision_adapter.errors import EngineFailed, ModelRefused, PromptTooLong, RequestRefused
+from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused, PromptTooLong, RequestRefused
 from decision_adapter.llama import Context, Library, Model
 from decision_adapter.profile import DEFAULT_PROFILE
 from decision_adapter.prompt import PromptWriter
@@ -80,9 +80,11 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     decode = Context.decode
 
-    def counting(context: Context, sequence: int, tokens: Sequence[int], *, position: int) -> None:
+    def counting(
+        context: Context, sequence: int, tokens: Sequence[int], *, position: int, cancelled: Callable[[], bool]
+    ) -> None:
         counts.append(len(tokens))
-        decode(context, sequence, tokens, position=position)
+        decode(context, sequence, tokens, position=position, cancelled=cancelled)
 
     monkeypatch.setattr(Context, "decode", counting)
     return counts
@@ -279,6 +281,25 @@ def test_after_a_failed_evaluation_nothing_of_it_is_left(
     again = scorer.score(of(LONG_STATE, ask()))
     assert again.cached_tokens == 0
     assert bits(again.scores[0]) == expected
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 3])
+def test_an_evaluation_is_given_up_between_two_calls_and_nothing_of_it_is_left(
+    load: LoadScorer, each_path: Path, many: list[Decision], calls: int
+) -> None:
+    scorer = load(each_path)
+    kept, given_up = of(LONG_STATE, *many), of("another state " * 60, *many)
+    before = [bits(score) for score in scorer.score(kept).scores]
+    answers = iter([False] * calls + [True])
+
+    with pytest.raises(Abandoned):
+        scorer.score(given_up, cancelled=lambda: next(answers))
+
+    again = scorer.score(kept)
+    assert again.cached_tokens
+    assert [bits(score) for score in again.scores] == before
+    fresh = load(each_path).score(given_up).scores
+    assert [bits(score) for score in scorer.score(given_up).scores] == [bits(score) for score in fresh]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

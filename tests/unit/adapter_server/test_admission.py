@@ -92,6 +92,15 @@ def test_the_running_request_counts_with_what_is_left_of_it(admission: Admission
     assert admission.enter(1000, deadline=deadline(clock))
 
 
+def test_nobody_is_told_to_wait_longer_than_the_work_that_is_queued(admission: Admission, clock: Clock) -> None:
+    admission.enter(1000, deadline=deadline(clock))
+
+    with pytest.raises(Busy) as busy:
+        admission.enter(6_000_000, deadline=deadline(clock))
+
+    assert busy.value.retry_after_ms == 10_000
+
+
 def test_the_tokens_replace_the_estimate_when_the_turn_comes(admission: Admission, clock: Clock) -> None:
     admission.enter(4500, deadline=deadline(clock)).start(500)
 

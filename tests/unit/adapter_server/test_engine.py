@@ -14,10 +14,10 @@ import pytest
 from decision_adapter.admission import Admission, prompt_bytes
 from decision_adapter.decision import Decision, DecisionRequest, Option
 from decision_adapter.engine import Engine, Served, State
-from decision_adapter.errors import EngineFailed, ModelRefused, PromptTooLong, RequestRefused
+from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused, PromptTooLong, RequestRefused
 from decision_adapter.request_log import Log
-from tests.support.adapter_process import eventually
 from tests.support.stub_scorer import IDENTITY, StubScorer, probabilities_of
+from tests.support.waiting import eventually
 
 PATIENCE = 20.0
 
@@ -268,6 +268,47 @@ def test_a_request_whose_caller_is_gone_is_skipped_and_its_place_is_free() -> No
         assert states == ["first", "last"]
 
 
+def test_an_evaluation_whose_caller_is_gone_is_given_up_and_is_no_failure() -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def wait(_: DecisionRequest) -> None:
+        begun.set()
+        assert gate.wait(PATIENCE)
+
+    scorer = only_in_requests(wait)
+    with running(scorer) as run:
+        for _ in range(4):
+            begun.clear()
+            gate.clear()
+            gone = run.ask(request_of("gone"))
+            assert begun.wait(PATIENCE)
+            gone.cancel()
+            gate.set()
+            with pytest.raises(Abandoned):
+                gone.result(PATIENCE)
+
+        assert run.engine.health().serving
+        assert [request.decisions[0].id for request in scorer.scored] == ["warm-up"]
+
+
+def test_what_is_given_up_still_teaches_that_it_was_slow() -> None:
+    clock = Clock()
+    futures: list[Any] = []
+
+    def slow(_: DecisionRequest) -> None:
+        eventually(lambda: futures, "the request is known here")
+        clock.now += 128
+        futures[0].cancel()
+
+    with running(only_in_requests(slow), clock=clock) as run:
+        run.admission.pace.learn(tokens=1000, prompt_bytes=1000, seconds=1)
+        futures.append(run.ask(request_of("s")))
+        with pytest.raises(Abandoned):
+            futures[0].result(PATIENCE)
+
+        assert run.admission.pace.tokens_per_second < 10
+
+
 def test_the_place_is_free_when_the_answer_is_there() -> None:
     with running() as run:
         for n in range(200):
@@ -279,7 +320,7 @@ def test_scores_of_other_decisions_are_never_passed_on() -> None:
     scorer = StubScorer()
     honest = scorer.score
     with running(scorer) as run:
-        scorer.score = lambda request: honest(request_of("s", "another"))  # type: ignore[method-assign]
+        scorer.score = lambda request, **_: honest(request_of("s", "another"))  # type: ignore[method-assign]
 
         with pytest.raises(EngineFailed, match="not those of the request"):
             run.answer(request_of("s"))

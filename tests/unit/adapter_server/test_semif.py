@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decision_adapter.decision import ScoredRequest
 from decision_adapter.errors import RequestRefused
 from decision_adapter.wire import Limits, Timing, semif, strict_json
-from tests.support.semif_requests import decision, lettered, single
+from tests.support.semif_requests import decision, lettered, single, with_json
 from tests.support.stub_scorer import IDENTITY, StubScorer
 
 LIMITS = Limits(max_decisions=64, max_options=26)
@@ -41,10 +41,6 @@ def refusal(body: bytes) -> str:
 
 def refusal_of(request: Any) -> str:
     return refusal(json.dumps(request).encode())
-
-
-def with_state(text: bytes) -> bytes:
-    return json.dumps(single("STATE")).encode().replace(b'"STATE"', text)
 
 
 @given(
@@ -168,10 +164,10 @@ def test_one_state_in_two_spellings_is_one_state(one: bytes, other: bytes) -> No
     [
         b'{"state": ' + b"[" * 5000,
         b'{"decision": ' + b"[" * 5000,
-        with_state(b"[" * 5000),
-        with_state(b"[" * 5000 + b"]" * 5000),
-        with_state(b'{"a":' * 5000 + b"1" + b"}" * 5000),
-        with_state(b"[" * 101 + b"1" + b"]" * 101),
+        with_json(b"[" * 5000),
+        with_json(b"[" * 5000 + b"]" * 5000),
+        with_json(b'{"a":' * 5000 + b"1" + b"}" * 5000),
+        with_json(b"[" * 101 + b"1" + b"]" * 101),
         b"[" * 6_000_000,
     ],
     ids=["unknown field", "decision", "open state", "arrays", "objects", "one over the limit", "six megabytes"],
@@ -184,16 +180,20 @@ def test_bottomless_nesting_is_refused_within_a_second(body: bytes) -> None:
     assert time.monotonic() - began < 1
 
 
-def test_nesting_up_to_the_limit_is_read() -> None:
+@pytest.mark.parametrize("field", ["state", "description"])
+def test_nesting_up_to_the_limit_is_read_and_one_level_more_refused(field: str) -> None:
     depth = strict_json.MAX_DEPTH
 
-    assert semif.decode(with_state(b"[" * depth + b"]" * depth), LIMITS)
+    assert semif.decode(with_json(b"[" * depth + b"]" * depth, field=field), LIMITS)
+    assert "nests too deep" in refusal(with_json(b"[" * (depth + 1) + b"]" * (depth + 1), field=field))
 
 
 @pytest.mark.parametrize(
     "state",
     [
+        b"9" * 5000,
         b"[" + b"9" * 5000 + b"]",
+        b"NaN",
         b"[NaN]",
         b"[Infinity]",
         b"[-Infinity]",
@@ -204,14 +204,14 @@ def test_nesting_up_to_the_limit_is_read() -> None:
     ],
 )
 def test_what_json_does_not_have_is_refused(state: bytes) -> None:
-    assert refusal(with_state(state))
+    assert refusal(with_json(state))
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        with_state(b'{"a": "x", "a": "y"}'),
-        with_state(b'[{"deep": {"\\u0061": 1, "a": 2}}]'),
+        with_json(b'{"a": "x", "a": "y"}'),
+        with_json(b'[{"deep": {"\\u0061": 1, "a": 2}}]'),
         json.dumps(single()).encode().replace(b'"question"', b'"id": "other", "question"'),
         b'{"decision": 1, "decision": ' + json.dumps(decision()).encode() + b"}",
     ],

@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
-from decision_endpoints import CpuInstance, EcrImage, EndpointLogs, InvalidArguments
+from decision_endpoints import CpuInstance, EcrImage, EndpointLogs, GpuPool, GravitonInstance, InvalidArguments
 from tests.support.synth import IMAGE, endpoint, new_app, new_stack, resources, source
 
 
@@ -146,6 +146,50 @@ def test_all_that_is_out_of_range_is_said_in_one_message(tmp_path: Path) -> None
     assert [[text in complaint for complaint in refused.value.complaints].count(True) for text in found] == [1] * len(
         found
     )
+
+
+def test_a_single_instance_type_needs_no_pool_and_no_driver(template: Template) -> None:
+    (config,) = resources(template, "AWS::SageMaker::EndpointConfig")
+    (variant,) = config["Properties"]["ProductionVariants"]
+    assert variant["InstanceType"] == "ml.c6i.xlarge"
+    assert not {"InstancePools", "InferenceAmiVersion"} & set(variant)
+    (model,) = resources(template, "AWS::SageMaker::Model")
+    assert "DECISION_GPU_LAYERS" not in model["Properties"]["PrimaryContainer"]["Environment"]
+
+
+def test_a_pool_has_its_types_in_order_of_priority_and_a_host_with_a_driver(tmp_path: Path) -> None:
+    template = _template(tmp_path, compute=GpuPool(["ml.g6e.xlarge", "ml.g5.2xlarge"]))
+
+    (config,) = resources(template, "AWS::SageMaker::EndpointConfig")
+    (variant,) = config["Properties"]["ProductionVariants"]
+    assert variant["InstancePools"] == [
+        {"InstanceType": "ml.g6e.xlarge", "Priority": 1},
+        {"InstanceType": "ml.g5.2xlarge", "Priority": 2},
+    ]
+    assert variant["InferenceAmiVersion"] == "al2023-ami-sagemaker-inference-gpu-4-1"
+    # SageMaker takes the one or the other.
+    assert "InstanceType" not in variant
+
+
+@pytest.mark.parametrize(("gpu_layers", "told"), [(None, "10000"), (12, "12")])
+def test_the_container_of_a_pool_is_told_what_to_offload(tmp_path: Path, gpu_layers: int | None, told: str) -> None:
+    template = _template(tmp_path, compute=GpuPool(["ml.g5.2xlarge"], gpu_layers=gpu_layers))
+
+    environment = {"DECISION_GPU_LAYERS": told, "DECISION_THREADS": "4"}
+    template.has_resource_properties("AWS::SageMaker::Model", {"PrimaryContainer": {"Environment": environment}})
+
+
+def test_an_image_for_another_processor_is_refused_where_that_is_known(tmp_path: Path) -> None:
+    found = r"the image is for x86_64 and ml\.c8g\.xlarge is arm64: give an image for arm64"
+    with pytest.raises(InvalidArguments, match=found):
+        _template(tmp_path, image=EcrImage(IMAGE, architecture="x86_64"), compute=GravitonInstance("ml.c8g.xlarge"))
+
+
+def test_an_image_for_the_same_processor_is_taken(tmp_path: Path) -> None:
+    image = EcrImage(IMAGE, architecture="arm64")
+    template = _template(tmp_path, image=image, compute=GravitonInstance("ml.c8g.xlarge"))
+
+    template.has_resource_properties("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": IMAGE}})
 
 
 def test_an_application_can_be_allowed_to_ask(tmp_path: Path) -> None:

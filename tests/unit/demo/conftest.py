@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from local_cloud.lifecycle import RunningCloud
+from local_cloud.running_cloud import RunningCloud
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from local_cloud.demo.cdk import CdkCli, CdkFailed, failure_reasons
 from local_cloud.demo.checkout import ROOT
-from local_cloud.lifecycle import RunningCloud
+from local_cloud.running_cloud import RunningCloud
 
 CdkThat = Callable[[str], Path]
 EVENT = "local-Endpoint | {done}/9 | 11:53:05 PM | {status} | {type} | {resource} {reason}"

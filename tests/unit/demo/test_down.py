@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from local_cloud.demo.down import down
-from local_cloud.lifecycle import RunningCloud
+from local_cloud.running_cloud import RunningCloud
 
 CdkThat = Callable[[str], Path]
 
@@ -20,7 +20,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, cloud: RunningCloud) -> list[Path]:
     stopped: list[Path] = []
     monkeypatch.setattr(RunningCloud, "find", classmethod(lambda cls, home: cloud))
     monkeypatch.setattr(RunningCloud, "healthy", lambda self: True)
-    monkeypatch.setattr(RunningCloud, "stop", lambda self: stopped.append(self.home))
+    monkeypatch.setattr("local_cloud.demo.down.stop", stopped.append)
     (cloud.home / "cdk.out").mkdir()
     return stopped
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import socket
@@ -19,6 +18,7 @@ import yaml
 from local_cloud.demo import preflight
 from local_cloud.demo.__main__ import main
 from local_cloud.demo.checkout import ROOT, SAMPLE_MODEL, SAMPLE_MODEL_SHA256
+from local_cloud.running_cloud import RunningCloud, write_record
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -87,7 +87,7 @@ def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
 def test_the_port_of_the_running_local_cloud_is_not_in_the_way(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as cloud:
         port = cloud.getsockname()[1]
-        (tmp_path / "cloud.json").write_text(json.dumps({"port": port}))
+        write_record(RunningCloud(home=tmp_path, pid=1, port=port, mark="none"))
 
         assert preflight.port_problem(port, tmp_path) is None
 

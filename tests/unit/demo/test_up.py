@@ -14,7 +14,8 @@ from decision_client.examples import SAMPLE_ANSWER
 from local_cloud.demo import up as demo
 from local_cloud.demo.cdk import CdkCli, CdkFailed
 from local_cloud.demo.questions import THREE_DECISIONS
-from local_cloud.lifecycle import LocalCloudError, RunningCloud
+from local_cloud.lifecycle import LocalCloudError
+from local_cloud.running_cloud import RunningCloud
 
 CdkThat = Callable[[str], Path]
 DEPLOYED = """

@@ -146,6 +146,22 @@ def test_a_read_that_ends_early_fails(verified_gguf: ModuleType, s3: FakeS3, con
     assert "ended after" in reason(verified_gguf, s3, context)
 
 
+@pytest.mark.parametrize("read", [1, 2])
+def test_a_newer_version_that_arrives_during_the_run_fails_though_the_older_one_was_read(
+    verified_gguf: ModuleType, s3: FakeS3, context: Context, read: int
+) -> None:
+    opened: list[int] = []
+
+    def replace_at_the_read() -> None:
+        opened.append(1)
+        if len(opened) == read:
+            s3.put(KEY, MODEL[::-1])
+
+    s3.on_open = replace_at_the_read
+
+    assert "changed while it was verified" in reason(verified_gguf, s3, context)
+
+
 def test_an_object_that_changes_between_two_looks_fails(verified_gguf: ModuleType, context: Context) -> None:
     s3 = FakeS3(versioned=False)
     s3.put(KEY, MODEL)
@@ -345,15 +361,16 @@ def test_a_failure_nobody_thought_of_is_answered_too(verified_gguf: ModuleType, 
     assert reason(verified_gguf, s3, context) == "MemoryError"
 
 
+@pytest.mark.parametrize("text", ["模", "😀", '"', "\\", "\x1b", "\ud83d"], ids=ascii)
 def test_a_reason_of_any_length_and_script_is_cut_to_fit(
-    verified_gguf: ModuleType, s3: FakeS3, context: Context
+    verified_gguf: ModuleType, s3: FakeS3, context: Context, text: str
 ) -> None:
     def fail() -> None:
-        raise RuntimeError("模" * 5000)
+        raise RuntimeError("S3 says " + text * 5000)
 
     s3.on_open = fail
 
-    assert reason(verified_gguf, s3, context).startswith("模模模")
+    assert reason(verified_gguf, s3, context).startswith("S3 says ")
 
 
 def test_deleting_what_never_existed_succeeds_and_keeps_the_id(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from local_cloud.lifecycle import RunningCloud, start
+from local_cloud.lifecycle import start, stop
+from local_cloud.running_cloud import RunningCloud
 from tests.support.aws_clients import ClientFactory, clients_of
 
 
@@ -14,7 +15,7 @@ from tests.support.aws_clients import ClientFactory, clients_of
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCloud]:
     running = start(tmp_path_factory.mktemp("cloud"))
     yield running
-    running.stop()
+    stop(running.home)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.support.aws_clients import ClientFactory
-from tests.support.waiting import wait_for
+from tests.support.waiting import eventually
 
 FUNCTION_ROLE = "arn:aws:iam::123456789012:role/function"
 
@@ -46,8 +46,8 @@ class Stacks:
         return str(self.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]["StackStatus"])
 
     def settled(self, name: str) -> str:
-        return wait_for(
-            lambda: None if (status := self.status(name)).endswith("IN_PROGRESS") else status, what="the stack's rest"
+        return eventually(
+            lambda: None if (status := self.status(name)).endswith("IN_PROGRESS") else status, "the stack's rest"
         )
 
     def failure(self, name: str) -> str:

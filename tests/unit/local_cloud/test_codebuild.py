@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local_cloud.lifecycle import RunningCloud
 from local_cloud.marks import carries
+from local_cloud.running_cloud import RunningCloud
 from tests.support.aws_clients import ClientFactory
-from tests.support.waiting import wait_for
+from tests.support.waiting import eventually
 
 BUCKET = "builds"
 
@@ -51,9 +51,9 @@ class Builds:
         return self.client("codebuild").batch_get_builds(ids=[build_id])["builds"][0]
 
     def ended(self, build_id: str) -> Any:
-        return wait_for(
+        return eventually(
             lambda: build if (build := self.get(build_id))["buildStatus"] != "IN_PROGRESS" else None,
-            what="the build's end",
+            "the build's end",
         )
 
     def run(self, buildspec: Any, *, overrides: Mapping[str, Any] | None = None, **members: Any) -> Any:
@@ -136,7 +136,7 @@ def test_the_log_file_grows_while_the_build_runs(builds: Builds) -> None:
     build = builds.start(builds.project(commands("echo early", "sleep 60")))
     log = builds.cloud.home / "builds" / build["id"] / "build.log"
 
-    wait_for(lambda: "early" in log.read_text().splitlines(), what="the first line of the log")
+    eventually(lambda: "early" in log.read_text().splitlines(), "the first line of the log")
 
     assert builds.get(build["id"])["buildStatus"] == "IN_PROGRESS"
     builds.client("codebuild").stop_build(id=build["id"])
@@ -290,6 +290,12 @@ def test_a_missing_source_fails_the_build_by_name(builds: Builds) -> None:
     assert f"cannot download s3://{BUCKET}/absent.zip" in failure_of(build)
 
 
+def test_a_source_without_the_named_buildspec_fails_the_build_by_name(builds: Builds) -> None:
+    build = builds.run("", source=s3_source(builds, archive({"README.md": "x"})) | {"buildspec": "ci.yml"})
+
+    assert failure_of(build) == ("YAML_FILE_ERROR: the source has no file ci.yml: add it, or name another buildspec")
+
+
 def test_a_background_process_neither_holds_up_nor_outlives_the_build(builds: Builds) -> None:
     started = time.monotonic()
 
@@ -303,7 +309,7 @@ def test_a_background_process_neither_holds_up_nor_outlives_the_build(builds: Bu
 
 def test_a_stopped_build_ends_as_stopped(builds: Builds) -> None:
     build = builds.start(builds.project(commands("sleep 300")))
-    wait_for(lambda: builds.get(build["id"])["currentPhase"] == "BUILD", what="the phase BUILD")
+    eventually(lambda: builds.get(build["id"])["currentPhase"] == "BUILD", "the phase BUILD")
 
     builds.client("codebuild").stop_build(id=build["id"])
 
@@ -399,6 +405,16 @@ def test_artifacts_that_match_nothing_fail_the_build(builds: Builds) -> None:
     )
 
     assert failure_of(build) == "CLIENT_ERROR: artifacts.files: no matching artifact paths found for 'absent'"
+
+
+def test_artifacts_for_a_bucket_that_is_not_there_fail_the_build_by_name(builds: Builds) -> None:
+    build = builds.run(
+        {**commands("echo 1 >a.txt"), "artifacts": {"files": ["a.txt"]}},
+        artifacts={"type": "S3", "location": "no-such-bucket", "name": "x", "packaging": "NONE"},
+    )
+
+    assert build["buildStatus"] == "FAILED"
+    assert failure_of(build).startswith("CLIENT_ERROR: cannot upload s3://no-such-bucket/x/a.txt: ")
 
 
 def test_a_project_can_name_its_log_group(builds: Builds) -> None:

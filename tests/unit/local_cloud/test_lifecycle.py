@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from local_cloud import __main__ as command_line
-from local_cloud.lifecycle import LocalCloudError, RunningCloud, start, stop
+from local_cloud.lifecycle import LocalCloudError, start, stop
 from local_cloud.marks import marked_processes
+from local_cloud.running_cloud import RunningCloud
 from tests.support.aws_clients import clients_of
-from tests.support.waiting import wait_for
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -56,9 +57,9 @@ def test_stopping_takes_what_a_killed_emulator_left_behind(home: Path) -> None:
         )
         client("codebuild").start_build(projectName="lasting")
         emulator = {cloud.pid}
-        wait_for(lambda: len(marked_processes(cloud.mark) - emulator) >= 2, what="the build's shell and its command")
+        eventually(lambda: len(marked_processes(cloud.mark) - emulator) >= 2, "the build's shell and its command")
     os.kill(cloud.pid, signal.SIGKILL)
-    wait_for(lambda: RunningCloud.find(home) is None, what="the emulator's end")
+    eventually(lambda: RunningCloud.find(home) is None, "the emulator's end")
 
     assert stop(home) is True
     assert not marked_processes(cloud.mark)

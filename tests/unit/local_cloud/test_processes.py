@@ -10,7 +10,7 @@ import pytest
 
 from local_cloud.marks import MARK_VARIABLE, marked_processes, new_mark
 from local_cloud.processes import spawn, stop_group
-from tests.support.waiting import wait_for
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -21,16 +21,16 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_stopping_a_process_stops_what_it_started(mark: str) -> None:
     process = spawn(["sh", "-c", "sleep 300 & sleep 300"], env={"PATH": "/usr/bin:/bin"})
-    wait_for(lambda: len(marked_processes(mark)) == 3, what="the shell and its two children")
+    eventually(lambda: len(marked_processes(mark)) == 3, "the shell and its two children")
 
     stop_group(process, 5)
 
-    wait_for(lambda: not marked_processes(mark), what="the end of all three")
+    eventually(lambda: not marked_processes(mark), "the end of all three")
 
 
 def test_a_process_that_ignores_sigterm_is_killed(mark: str, tmp_path: Path) -> None:
     process = spawn(["sh", "-c", f"trap '' TERM; touch {tmp_path}/ready; sleep 300"], env={"PATH": "/usr/bin:/bin"})
-    wait_for((tmp_path / "ready").exists, what="the trap")
+    eventually((tmp_path / "ready").exists, "the trap")
 
     assert stop_group(process, 0.1) == -9
 

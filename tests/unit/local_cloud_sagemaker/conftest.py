@@ -30,4 +30,4 @@ def hosting(tmp_path_factory: pytest.TempPathFactory, adapter: str) -> Iterator[
         },
     )
     yield Hosting(cloud)
-    cloud.stop()
+    lifecycle.stop(cloud.home)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.hosting import ROLE, Hosting, eventually
+from tests.support.hosting import ROLE, Hosting
+from tests.support.waiting import eventually
 
 
 class Stack:

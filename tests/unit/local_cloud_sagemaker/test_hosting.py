@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.hosting import BUCKET, Hosting, eventually, from_prefix, is_alive
+from tests.support.hosting import BUCKET, Hosting, from_prefix, is_alive
+from tests.support.waiting import eventually
 
 
 def test_a_container_finds_its_model_read_only_where_it_is_told_to_look(hosting: Hosting) -> None:

@@ -23,9 +23,10 @@ def test_a_reason_in_the_log_comes_before_what_happened(log: InstanceLog) -> Non
     )
 
 
-def test_lines_that_are_no_json_objects_with_a_reason_are_only_lines(log: InstanceLog) -> None:
-    for line in ("{", '{"reason": 7}', "[1]", "{" * 5000):
+def test_lines_that_refuse_no_model_are_only_lines(log: InstanceLog) -> None:
+    for line in ("{", '{"event": "model_refused", "reason": 7}', '{"event": "internal_error", "reason": "x"}', "[1]"):
         log.append(line)
+    log.append("{" * 5000)
 
     assert log.refusal is None
 
@@ -41,7 +42,7 @@ def test_a_long_log_is_cut_at_its_old_end(log: InstanceLog) -> None:
 
 
 def test_a_long_refusal_is_kept_from_its_start(log: InstanceLog) -> None:
-    log.append('{"reason": "' + "r" * 2000 + '"}')
+    log.append('{"event": "model_refused", "reason": "' + "r" * 2000 + '"}')
     log.append("line")
 
     assert log.explain("It exited.") == "r" * REASON_LIMIT

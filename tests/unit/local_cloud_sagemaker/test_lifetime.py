@@ -10,22 +10,23 @@ from pathlib import Path
 import pytest
 
 from local_cloud import lifecycle
-from local_cloud.lifecycle import RunningCloud
-from tests.support.hosting import Hosting, eventually, is_alive
+from local_cloud.running_cloud import RunningCloud
+from tests.support.hosting import Hosting, is_alive
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
 def cloud(tmp_path: Path, adapter: str) -> Iterator[RunningCloud]:
     cloud = lifecycle.start(tmp_path / "cloud", environment={"LOCAL_CLOUD_ADAPTER": adapter})
     yield cloud
-    cloud.stop()
+    lifecycle.stop(cloud.home)
 
 
 def test_a_stopped_cloud_leaves_no_container_and_no_model_behind(cloud: RunningCloud) -> None:
     hosting = Hosting(cloud)
     pid = hosting.ask(hosting.deploy())["pid"]
 
-    cloud.stop()
+    lifecycle.stop(cloud.home)
 
     assert not is_alive(pid)
     models = cloud.home / "models"

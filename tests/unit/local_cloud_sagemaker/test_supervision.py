@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.hosting import BUCKET, Hosting, eventually, from_prefix
+from tests.support.hosting import BUCKET, Hosting, from_prefix
+from tests.support.waiting import eventually
 
 
 def test_a_killed_container_takes_the_endpoint_out_of_service_until_it_is_replaced(hosting: Hosting) -> None:

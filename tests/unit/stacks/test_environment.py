@@ -56,7 +56,31 @@ def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path)
             "model.source.local.facts: contxt_length is no fact: did you mean context_length?",
         ),
         (lambda d: d.pop("account"), "account is missing: add it"),
-        (lambda d: d["endpoint"]["compute"].pop("cpu"), "endpoint.compute.cpu is missing: add it"),
+        (
+            lambda d: d["endpoint"]["compute"].pop("cpu"),
+            "endpoint.compute: give exactly one of cpu, graviton and gpu; there is none of them",
+        ),
+        (
+            lambda d: d["endpoint"]["compute"].update(gpu=["ml.g5.xlarge"]),
+            "endpoint.compute: give exactly one of cpu, graviton and gpu; there is cpu and gpu",
+        ),
+        (
+            lambda d: d["endpoint"].update(compute={"gpu": ["ml.g5.xlarge"], "threads": 2}),
+            "endpoint.compute: threads is for cpu and graviton",
+        ),
+        (
+            lambda d: d["endpoint"].update(compute={"gpu": "ml.g5.xlarge"}),
+            "endpoint.compute.gpu is 'ml.g5.xlarge': give a list, each item after a `- ` on a line of its own",
+        ),
+        (
+            lambda d: d["endpoint"].update(compute={"gpu": ["ml.g5.xlarge", 5]}),
+            "endpoint.compute.gpu.1 is 5: give text",
+        ),
+        (
+            lambda d: d["endpoint"].update(compute={"gpu": ["ml.g5.xlarge"] * 2}),
+            "ml.g5.xlarge is there 2 times: name each type once",
+        ),
+        (lambda d: d["endpoint"].update(compute={"graviton": "ml.c8g.xlrage"}), "did you mean ml.c8g.xlarge?"),
         (
             lambda d: d.update(account=123456789012),
             "account is 123456789012: give the 12 digits of an AWS account, in quotes",
@@ -163,3 +187,25 @@ def test_what_is_stateful_is_kept_on_aws_and_not_on_the_local_cloud(tmp_path: Pa
 
     kept = {environment.name: environment.retain for environment in load_environments(tmp_path, root=ROOT)}
     assert kept == {"asked": False, "here": False, "on-aws": True}
+
+
+@pytest.mark.parametrize(
+    ("compute", "instances"),
+    [
+        ({"cpu": "ml.c6i.xlarge"}, ["ml.c6i.xlarge"]),
+        ({"graviton": "ml.c8g.xlarge", "threads": 3}, ["ml.c8g.xlarge"]),
+        ({"gpu": ["ml.g6e.xlarge", "ml.g5.2xlarge"]}, ["ml.g6e.xlarge", "ml.g5.2xlarge"]),
+    ],
+)
+def test_an_endpoint_runs_on_the_kind_that_its_file_names(
+    tmp_path: Path, compute: dict[str, Any], instances: list[str]
+) -> None:
+    document = _local()
+    document["endpoint"]["compute"] = compute
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(document))
+
+    (environment,) = load_environments(tmp_path, root=ROOT)
+
+    chosen = environment.settings.endpoint.compute.instance()
+    assert [member.name for member in chosen.members] == instances
+    assert chosen.threads == compute.get("threads", 2)
