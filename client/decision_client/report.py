@@ -13,6 +13,7 @@ from rich.text import Text
 from decision_client.results import BatchResult, BatchTiming, DecisionResult, batch_from, read_document, result_from
 
 _BAR_CELLS = 24
+_STATE_CHARACTERS = 400
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -24,6 +25,9 @@ def show_answer(console: Console, request: bytes, answer: bytes, round_trip_seco
     NotAnAnswer
         If the body is not the answer of a decision endpoint.
     """
+    state = _state(request)
+    if state:
+        console.print(Text.assemble(("state  ", "dim"), state), Text(), sep="\n")
     if "results" in read_document(answer):
         show_batch(console, batch_from(answer), _questions(request), round_trip_seconds)
     else:
@@ -90,6 +94,17 @@ def _origin(results: Sequence[DecisionResult], timing: BatchTiming | None, round
     grid.add_row("time", f"{seconds * 1000:.0f} ms in the endpoint, {round_trip_seconds * 1000:.0f} ms round trip")
     grid.add_row("note", f"probabilities are {escape(results[0].probability_status)}")
     return Group(grid, Text())
+
+
+def _state(request: bytes) -> str:
+    """The beginning of the state that was asked about; empty where the request has another shape."""
+    try:
+        document = json.loads(request)
+        state = (document["decisions"][0] if "decisions" in document else document["decision"])["state"]
+    except (ValueError, TypeError, KeyError, IndexError):
+        return ""
+    text = state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
+    return text if len(text) <= _STATE_CHARACTERS else f"{text[:_STATE_CHARACTERS]} …"
 
 
 def _questions(request: bytes) -> dict[str, str]:

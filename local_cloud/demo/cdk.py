@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -169,6 +170,10 @@ class CdkCli:
             raise CdkFailed("\n".join([*reasons, f"The whole output is in {from_root(log_file)}."]))
 
 
+# Of what the CLI prints around an app's own sentence: its program's place, and the rule that made a note an error.
+_NO_REASON = re.compile(r"lib/program\.js:\d|^\s*Rule Annotation::|: Subprocess exited with error|^\$ cdk ")
+
+
 def failure_reasons(lines: Sequence[str]) -> list[str]:
     """Of all that the CLI said, why it failed: the reasons of the stack events, else the end of the output."""
     events = [event for event in map(read_event, lines) if event is not None]
@@ -176,7 +181,7 @@ def failure_reasons(lines: Sequence[str]) -> list[str]:
         f"{event.resource} ({event.type}): {event.reason}" for event in events if event.is_failure and event.reason
     ]
     # One failure is told of the resource and then again of the stack around it.
-    said = [line for line in lines if line.strip() and read_event(line) is None]
+    said = [line for line in lines if line.strip() and read_event(line) is None and not _NO_REASON.search(line)]
     return list(dict.fromkeys(reasons)) or said[-_LAST_LINES:]
 
 

@@ -46,7 +46,8 @@ def keep_only_logs(home: Path) -> None:
 
 def _destroy(console: Console, cloud: RunningCloud) -> None:
     cdk = CdkCli(cloud)
-    if not cdk.assembly.is_dir() or not cloud.healthy():
+    # Without a manifest nothing was synthesized to the end, so nothing was deployed.
+    if not (cdk.assembly / "manifest.json").is_file() or not cloud.healthy():
         return
     try:
         with step(console, f"cdk destroy '{STACKS}'") as on_news:

@@ -20,6 +20,7 @@ from local_cloud.running_cloud import read_record
 
 _PYTHON = (3, 11)
 _NODE = 20
+_LOWEST_PORT, _HIGHEST_PORT = 1024, 65535
 _GIGABYTE = 1_000_000_000
 # Python packages 1.3 GB, Node packages 0.2 GB, their caches, and the model a few times over.
 _BYTES_TO_INSTALL = 3 * _GIGABYTE
@@ -86,6 +87,8 @@ def port_problem(port: int, home: Path = HOME) -> str | None:
     if port == 0 or (cloud is not None and port == cloud.port):
         return None
     how = "give another with `make demo PORT=…`, or leave PORT out to take a free one."
+    if not _LOWEST_PORT <= port <= _HIGHEST_PORT:
+        return f"Port {port} cannot be used, those from {_LOWEST_PORT} to {_HIGHEST_PORT} can: {how}"
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             # As the local cloud itself binds: a port that is only waiting out its last connections is free.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from rich.markup import escape
 # On a terminal each piece of news replaces the last; a log file must not fill with them.
 _SECONDS_BETWEEN_LINES = 2.0
 _SPINNER_CELLS = 8
+_SECONDS_BETWEEN_SIGNS_OF_LIFE = 10.0
 
 
 @contextmanager
@@ -35,5 +37,24 @@ def step(
                 last_line = clock()
                 console.print(f"  {news}", markup=False, highlight=False, soft_wrap=True)
 
-        yield show_line
+        with _signs_of_life(console, started, clock):
+            yield show_line
     console.print(f"[green]✓[/green] {escape(title)} [dim]({clock() - started:.1f} s)[/dim]", highlight=False)
+
+
+@contextmanager
+def _signs_of_life(console: Console, started: float, clock: Callable[[], float]) -> Iterator[None]:
+    """A line now and then, for a log that nobody would otherwise know to be alive."""
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(_SECONDS_BETWEEN_SIGNS_OF_LIFE):
+            console.print(f"  … {clock() - started:.0f} s", markup=False, highlight=False)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -47,7 +47,16 @@ def test_without_a_file_the_example_is_asked_and_shown_as_a_table(
     assert outcome.exit_code == 0, outcome.stderr
     assert runtime_api.paths == ["/endpoints/decisions-dev/invocations"]
     assert json.loads(runtime_api.received[0])["decision"]["id"] == "support-route"
-    for shown in ("Which queue should handle this request?", "0.7500", "█", "model.gguf", "b1" * 32, "118", "400 ms"):
+    for shown in (
+        "The customer cannot sign in.",
+        "Which queue should handle this request?",
+        "0.7500",
+        "█",
+        "model.gguf",
+        "b1" * 32,
+        "118",
+        "400 ms",
+    ):
         assert shown in outcome.stdout
 
 

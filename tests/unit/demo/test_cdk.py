@@ -56,6 +56,18 @@ def test_a_failed_synthesis_gives_the_end_of_what_the_app_said() -> None:
     assert len(reasons) == 12
 
 
+def test_what_the_cli_prints_around_the_apps_sentence_is_left_out() -> None:
+    sentence = "environments/local.yaml: endpoint.contex_tokens is no setting: did you mean context_tokens?"
+    lines = [
+        ".local-cloud/tmp/tmpimg15eny/lib/program.js:1:5591",
+        sentence,
+        "   Rule Annotation::error-annotation",
+        "PATH=.venv/bin:$PATH python3 app.py: Subprocess exited with error 1",
+    ]
+
+    assert failure_reasons(lines) == [sentence]
+
+
 def test_the_same_reason_is_told_once() -> None:
     event = EVENT.format(done=1, status="CREATE_FAILED", type="Custom::X", resource="X", reason="why")
 

@@ -22,6 +22,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, cloud: RunningCloud) -> list[Path]:
     monkeypatch.setattr(RunningCloud, "healthy", lambda self: True)
     monkeypatch.setattr("local_cloud.demo.down.stop", stopped.append)
     (cloud.home / "cdk.out").mkdir()
+    (cloud.home / "cdk.out" / "manifest.json").touch()
     return stopped
 
 
@@ -44,6 +45,18 @@ def test_a_destroy_that_fails_is_told_and_the_cloud_stops_all_the_same(
     assert down(console, home=cloud.home) == 0
 
     assert "the bucket is not empty" in shown()
+    assert stopped == [cloud.home]
+
+
+def test_after_a_deploy_that_was_interrupted_at_synthesis_there_is_nothing_to_destroy(
+    console: Console, cloud: RunningCloud, cdk_that: CdkThat, stopped: list[Path]
+) -> None:
+    calls = cdk_that("exit 0")
+    (cloud.home / "cdk.out" / "manifest.json").unlink()
+
+    assert down(console, home=cloud.home) == 0
+
+    assert not calls.exists()
     assert stopped == [cloud.home]
 
 

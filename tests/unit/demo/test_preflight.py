@@ -92,7 +92,7 @@ def test_the_port_of_the_running_local_cloud_is_not_in_the_way(tmp_path: Path) -
         assert preflight.port_problem(port, tmp_path) is None
 
 
-@pytest.mark.parametrize("port", [70_000, -1])
+@pytest.mark.parametrize("port", [70_000, -1, 80])
 def test_a_port_that_is_none_is_refused(tmp_path: Path, port: int) -> None:
     assert "cannot be used" in (preflight.port_problem(port, tmp_path) or "")
 
