@@ -24,6 +24,8 @@ FIXED_BYTES = 200
 # A tiny prompt measures the overhead of a call, not the pace of a long one.
 LEAST_TOKENS_FOR_PEAK = 64
 
+SHORTEST_MEASURED_SECONDS = 1e-9
+
 # What takes so many deadlines at the best pace seen must be made smaller; short of that, the machine may be slow.
 HOPELESS_DEADLINES = 2
 
@@ -75,7 +77,8 @@ class Pace:
 
     def learn(self, *, tokens: int, prompt_bytes: int, seconds: float) -> None:
         """Take in one served request: the tokens it took to evaluate, the bytes it came as, the seconds it ran."""
-        if tokens <= 0 or seconds <= 0:
+        # Under what the clock can tell, a time is no measurement.
+        if tokens <= 0 or seconds < SHORTEST_MEASURED_SECONDS:
             return
         weight = WEIGHT if self.measured else 1.0
         # Averaged as seconds per token: one stall must weigh as much as it cost.

@@ -7,6 +7,7 @@ import math
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,11 +81,9 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     decode = Context.decode
 
-    def counting(
-        context: Context, sequence: int, tokens: Sequence[int], *, position: int, cancelled: Callable[[], bool]
-    ) -> None:
+    def counting(context: Context, sequence: int, tokens: Sequence[int], **told: Any) -> None:
         counts.append(len(tokens))
-        decode(context, sequence, tokens, position=position, cancelled=cancelled)
+        decode(context, sequence, tokens, **told)
 
     monkeypatch.setattr(Context, "decode", counting)
     return counts
