@@ -54,14 +54,14 @@ def test_a_deploy_answers_changes_without_a_failed_request_and_leaves_nothing(en
     assert "no changes" in again.text, again.text
     assert config_of(road) == first_config
 
-    road.settings["endpoint"]["compute"]["threads"] = 1
+    road.settings["endpoint"]["compute"]["threads"] = 2
     with _asking(road) as answers:
         updated = road.deploy()
     assert updated.succeeded, updated.text
     assert answers.failures == []
     assert answers.given > 0
     assert config_of(road) != first_config
-    assert ask(road)["model"]["threads"] == 1  # type: ignore[index]
+    assert ask(road)["model"]["threads"] == 2  # type: ignore[index]
 
     destroyed = road.destroy()
     assert destroyed.succeeded, destroyed.text

@@ -143,6 +143,8 @@ def tiny_environment(name: str, folder: Path, cloud: RunningCloud, *, seed: int)
     settings: Settings = yaml.safe_load((ROOT / "environments/local.yaml").read_text())
     with file.open("rb") as stream:
         facts = read_facts(stream, file_bytes=file.stat().st_size)
+    # Threads of several containers that wait for each other would take the processors from the tests.
+    settings["endpoint"]["compute"]["threads"] = 1
     settings["model"] = {
         "name": f"tiny-{name}",
         "source": {
