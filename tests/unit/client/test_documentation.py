@@ -10,7 +10,10 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("name", ["client", "decisions", "report", "results"])
+@pytest.mark.parametrize(
+    "name",
+    ["client", "decisions", "doctor.bootstrap", "doctor.finding", "place", "report", "results", "template_values"],
+)
 def test_the_examples_of_the_docstrings_hold(name: str) -> None:
     outcome = doctest.testmod(importlib.import_module(f"decision_client.{name}"))
 
