@@ -86,17 +86,31 @@ def _install_services() -> list[Callable[[], None]]:
     """Put the extension in place; returns what stops each service. Imported here: ministack reads its settings once."""
     from local_cloud import (
         autoscaling,
+        bucket_emptying,
+        cloudwatch,
         codebuild,
         custom_resources,
         ministack_seams,
         property_names,
+        rollbacks,
         s3_encryption,
         sagemaker,
         stack_events,
     )
 
     ministack_seams.ignore_start_scripts()
-    for service in (s3_encryption, codebuild, autoscaling, sagemaker, custom_resources, property_names, stack_events):
+    for service in (
+        s3_encryption,
+        bucket_emptying,
+        cloudwatch,
+        codebuild,
+        autoscaling,
+        sagemaker,
+        custom_resources,
+        rollbacks,
+        property_names,
+        stack_events,
+    ):
         service.install()
     for reset in (codebuild.reset, autoscaling.reset, sagemaker.reset):
         ministack_seams.on_reset(reset)

@@ -81,6 +81,8 @@ class CdkCli:
         """
         self.outputs_file.unlink(missing_ok=True)
         options = ["--require-approval", "never", "--progress", "events", "--outputs-file", str(self.outputs_file)]
+        # The other environments' stacks would be synthesized for nothing.
+        options += ["--context", f"environment={stacks.partition('/')[0]}"]
         self._run(
             ["deploy", stacks, *options, "--output", str(self.assembly)], ROOT, self.deploy_log, on_news, append=True
         )

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from local_cloud import ministack_seams
 from local_cloud.sagemaker import api, cloudformation, control_plane
+from local_cloud.sagemaker.baking import bake_cap
 from local_cloud.sagemaker.runtime import VARIANT_HEADER
 from local_cloud.sagemaker.startup_cap import startup_cap
 
@@ -13,6 +14,7 @@ from local_cloud.sagemaker.startup_cap import startup_cap
 def install() -> None:
     """Register the API, the runtime and the CloudFormation types with the emulator."""
     startup_cap()  # a bad setting ends the emulator now, not the first endpoint later
+    bake_cap()
     ministack_seams.register_api(
         "sagemaker", target_prefix=api.TARGET_PREFIX, credential_scope="sagemaker", handler=api.handle
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from local_cloud.aws_model import ApiError, JsonObject
 from local_cloud.ministack_seams import in_background
+from local_cloud.sagemaker.baking import Watch
 from local_cloud.sagemaker.fleet import Fleet
 from local_cloud.sagemaker.instance import Instance, StartError
 from local_cloud.sagemaker.instance_log import REASON_LIMIT
@@ -41,7 +42,7 @@ class Endpoint:
     """One endpoint. Operations return at once and go on in the background; `wait` for their outcome.
 
     An update is blue/green: the instances of the old release serve until all of the new one are healthy, and finish
-    their requests. If the new ones fail, the old ones stay.
+    their requests. If the new ones fail, the old ones stay; if an alarm goes off soon after, they serve again.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Endpoint:
         self._live: Fleet | None = None
         self._fleets: set[Fleet] = set()  # what runs: the live one, and while updating another
         self._lock = threading.RLock()
+        self._abandoned = threading.Event()
         self._operation: Future[str | None] = Future()
 
     def create(self) -> None:
@@ -110,6 +112,7 @@ class Endpoint:
 
     def abandon(self) -> None:
         """Stop everything at once, whatever is going on; for the end of the emulator."""
+        self._abandoned.set()
         with self._lock:
             fleets, self._live = list(self._fleets), None
             self.status = DELETING
@@ -157,12 +160,18 @@ class Endpoint:
             return str(failure)
         with self._lock:
             retired, self._live = self._live, fleet
-            self.release, self.pending, self.deployment = release, None, deployment
+        alarm = Watch.of(deployment).wait(self._abandoned)
+        with self._lock:
+            self.pending = None
+            if self._live is fleet and alarm is not None:
+                self._live, retired = retired, fleet
+            elif alarm is None:
+                self.release, self.deployment = release, deployment
         if retired is not None:
             self._stop(retired, drain=True)
         with self._lock:
-            self._settle_by_health()
-        return None
+            self._settle_by_health(alarm)
+        return alarm
 
     def _scale_to(self, instance_count: int, weight: float) -> str | None:
         failure = None

@@ -141,14 +141,16 @@ class Instance:
 
     def _spawn(self) -> None:
         self._port = _free_port()
-        environment = adapter_command.environment(self._variant.environment, model_folder=self._folder, port=self._port)
+        command = adapter_command.command_for(
+            self._variant.image, self._variant.environment, model_folder=self._folder, port=self._port
+        )
         with self._spawning:
             if self._stopping.is_set():
                 raise ModelFilesError("The instance was stopped before its container started.")
             # The working directory holds logs only: nothing that a model brings may be imported from it.
             self._process = processes.spawn(
-                adapter_command.command(),
-                env=environment,
+                command.arguments,
+                env=command.environment,
                 cwd=self._log_folder,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 
 from local_cloud.ministack_seams import Response, account_id, region
+from local_cloud.sagemaker import invocation_metrics
 from local_cloud.sagemaker.control_plane import endpoints
 from local_cloud.sagemaker.endpoint import IN_SERVICE, OUT_OF_SERVICE, UPDATING
 from local_cloud.sagemaker.instance import ContainerAnswer, Instance
@@ -52,7 +54,9 @@ def invoke_endpoint(name: str, headers: Mapping[str, str], body: bytes) -> Respo
             return _error(
                 "ServiceUnavailable", HTTPStatus.SERVICE_UNAVAILABLE, f"No instance of endpoint {name} is healthy."
             )
+        asked = time.monotonic()
         answer = _ask(instance, body, _forwarded(headers))
+    invocation_metrics.publish(name, variant, answer.status, time.monotonic() - asked)
     if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
         return _model_error(name, answer)
     return HTTPStatus.OK, _answer_headers(answer, variant), answer.body

@@ -55,7 +55,8 @@ class Deployment:
     @property
     def endpoint(self) -> str:
         """The endpoint's name."""
-        return f"decisions-{self.name}"
+        answers = self.settings["endpoint"].get("answers", "decisions")
+        return str(self.settings["endpoint"].get("name", f"{answers}-{self.name}"))
 
     @property
     def model_file(self) -> Path:
@@ -106,7 +107,7 @@ class Deployment:
     def kill_container(self) -> None:
         """End the endpoint's one container as a crash would."""
         marked = (Path(f"/proc/{pid}/environ") for pid in marked_processes(self.cloud.mark))
-        folder = f"DECISION_MODEL_DIR={self.cloud.home}/models/{self.endpoint}".encode()
+        folder = f"_MODEL_DIR={self.cloud.home}/models/{self.endpoint}".encode()
         (container,) = (int(environ.parent.name) for environ in marked if folder in environ.read_bytes())
         os.kill(container, signal.SIGKILL)
 
@@ -135,14 +136,15 @@ class Deployment:
         return CliRun(run.returncode == 0, run.stdout)
 
 
-def tiny_environment(name: str, folder: Path, cloud: RunningCloud, *, seed: int) -> Deployment:
-    """An environment like the one of `make demo`, with a tiny model of its own."""
+def tiny_environment(name: str, folder: Path, cloud: RunningCloud, *, seed: int, like: str = "local") -> Deployment:
+    """An environment like one of the app's, `environments/<like>.yaml`, with a tiny model and names of its own."""
     folder.mkdir()
     file = folder / f"{name}.gguf"
     write_tiny_gguf(file, seed=seed)
-    settings: Settings = yaml.safe_load((ROOT / "environments/local.yaml").read_text())
+    settings: Settings = yaml.safe_load((ROOT / f"environments/{like}.yaml").read_text())
     with file.open("rb") as stream:
         facts = read_facts(stream, file_bytes=file.stat().st_size)
+    settings["endpoint"].pop("name", None)
     # Threads of several containers that wait for each other would take the processors from the tests.
     settings["endpoint"]["compute"]["threads"] = 1
     settings["model"] = {

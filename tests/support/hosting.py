@@ -47,6 +47,7 @@ class Hosting:
         self.s3: S3Client = client_of(cloud, "s3")
         self.logs: CloudWatchLogsClient = client_of(cloud, "logs")
         self.cloudformation: CloudFormationClient = client_of(cloud, "cloudformation")
+        self.cloudwatch: Any = client_of(cloud, "cloudwatch")
 
     def define(self, *, count: int = 1, environment: dict[str, str] | None = None, **container: Any) -> str:
         """Create a model and an endpoint configuration of the same new name, and return it."""
@@ -98,6 +99,12 @@ class Hosting:
             return description if description["EndpointStatus"] == status else None
 
         return eventually(look, f"{name} becomes {status}")
+
+    def gone(self, name: str) -> None:
+        """Wait until there is no endpoint of this name."""
+        eventually(
+            lambda: not self.sagemaker.list_endpoints(NameContains=name)["Endpoints"], f"the endpoint {name} is gone"
+        )
 
     def ask(self, endpoint: str, **asked: Any) -> Any:
         """Invoke the stand-in adapter; what it answers by default describes its process."""

@@ -9,6 +9,7 @@ import pytest
 from local_cloud.lifecycle import start, stop
 from local_cloud.running_cloud import RunningCloud
 from tests.support.aws_clients import ClientFactory, clients_of
+from tests.support.stacks import Stacks
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +23,8 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCloud]:
 def client(cloud: RunningCloud) -> Iterator[ClientFactory]:
     with clients_of(cloud) as get:
         yield get
+
+
+@pytest.fixture
+def stacks(client: ClientFactory) -> Stacks:
+    return Stacks(client)

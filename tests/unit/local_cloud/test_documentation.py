@@ -8,7 +8,18 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("module", ["aws_model", "cloudformation_schema", "codebuild.buildspec"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "aws_model",
+        "chat_stand_in.settings",
+        "cloudformation_schema",
+        "cloudwatch.filter_pattern",
+        "cloudwatch.metric_math",
+        "codebuild.buildspec",
+        "sagemaker.adapter_command",
+    ],
+)
 def test_the_examples_of_a_module_hold(module: str) -> None:
     outcome = doctest.testmod(importlib.import_module(f"local_cloud.{module}"))
 

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.support.aws_clients import ClientFactory
+from tests.support.stacks import Stacks
 
 
 @pytest.fixture
@@ -60,3 +61,21 @@ def test_kms_without_a_key_means_the_managed_one(client: ClientFactory, bucket: 
     written = client("s3").put_object(Bucket=bucket, Key="asset", Body=b"x", ServerSideEncryption="aws:kms")
 
     assert written["SSEKMSKeyId"].endswith(":alias/aws/s3")
+
+
+@pytest.mark.parametrize(("consent", "versions_left"), [("true", 0), ("false", 3)])
+def test_the_cdk_empties_a_bucket_of_all_versions_where_its_tag_allows_it(
+    stacks: Stacks, client: ClientFactory, bucket: str, consent: str, versions_left: int
+) -> None:
+    tag = {"Key": "aws-cdk:auto-delete-objects", "Value": consent}
+    client("s3").put_bucket_tagging(Bucket=bucket, Tagging={"TagSet": [tag]})
+    properties = {"ServiceToken": "not called", "BucketName": bucket}
+    stack = stacks.create({"Emptying": {"Type": "Custom::S3AutoDeleteObjects", "Properties": properties}})
+    for body in (b"1", b"2"):
+        client("s3").put_object(Bucket=bucket, Key="k", Body=body)
+    client("s3").delete_object(Bucket=bucket, Key="k")
+
+    stacks.delete(stack)
+
+    found = client("s3").list_object_versions(Bucket=bucket)
+    assert len([*found.get("Versions", []), *found.get("DeleteMarkers", [])]) == versions_left

@@ -26,6 +26,7 @@ def hosting(tmp_path_factory: pytest.TempPathFactory, adapter: str) -> Iterator[
         environment={
             "LOCAL_CLOUD_ADAPTER": adapter,
             "LOCAL_CLOUD_STARTUP_SECONDS": "8",
+            "LOCAL_CLOUD_BAKE_SECONDS": "60",
             "AWS_SESSION_TOKEN": "not for containers",
         },
     )

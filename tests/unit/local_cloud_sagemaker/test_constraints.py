@@ -8,6 +8,7 @@ import pytest
 
 from local_cloud.aws_model import ApiError
 from local_cloud.sagemaker import constraints, rules
+from tests.support.hosting import ROLE
 
 CONFIG: dict[str, Any] = {
     "EndpointConfigName": "config",
@@ -103,6 +104,38 @@ def test_a_variant_that_contradicts_itself_is_refused(changes: dict[str, Any], n
         rules.check_endpoint_config(config(**changes))
 
     assert named in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "kind", ["ml.g5.2xlarge", "ml.g6e.xlarge", "ml.g4dn.2xlarge", "ml.c6id.xlarge", "ml.m5dn.large"]
+)
+def test_a_volume_key_or_size_for_an_instance_with_local_storage_is_refused(kind: str) -> None:
+    with pytest.raises(ApiError, match=f"KmsKeyId cannot be given for {kind}"):
+        rules.check_endpoint_config({**config(InstanceType=kind), "KmsKeyId": "alias/volumes"})
+    with pytest.raises(ApiError, match="VolumeSizeInGB cannot be given"):
+        rules.check_endpoint_config(config(InstanceType=kind, VolumeSizeInGB=100))
+
+
+@pytest.mark.parametrize("kind", ["ml.c6i.xlarge", "ml.c7g.xlarge", "ml.m5.large", "ml.inf2.xlarge"])
+def test_a_volume_key_and_size_for_an_instance_without_local_storage_pass(kind: str) -> None:
+    rules.check_endpoint_config({**config(InstanceType=kind, VolumeSizeInGB=100), "KmsKeyId": "alias/volumes"})
+
+
+def test_the_properties_of_a_guarded_endpoint_pass() -> None:
+    capture = {
+        "EnableCapture": True,
+        "InitialSamplingPercentage": 10,
+        "DestinationS3Uri": "s3://captured/here",
+        "KmsKeyId": "alias/captured",
+        "CaptureOptions": [{"CaptureMode": "InputAndOutput"}],
+        "CaptureContentTypeHeader": {"JsonContentTypes": ["application/json"]},
+    }
+    vpc = {"SecurityGroupIds": ["sg-0"], "Subnets": ["subnet-0"]}
+    request = {**config(InferenceAmiVersion="al2-ami-sagemaker-inference-gpu-3-1"), "DataCaptureConfig": capture}
+
+    constraints.validate("CreateEndpointConfig", request)
+    rules.check_endpoint_config(request)
+    constraints.validate("CreateModel", {"ModelName": "m", "ExecutionRoleArn": ROLE, "VpcConfig": vpc})
 
 
 def test_blue_green_and_rolling_at_once_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -104,3 +105,39 @@ def test_many_requests_are_answered_at_once_each_with_its_own_answer(hosting: Ho
 
     assert answers == list(range(30))
     assert time.monotonic() - started < 15  # one after another they would take 30 s
+
+
+def test_invocations_are_counted_and_timed(hosting: Hosting) -> None:
+    name = hosting.deploy()
+    hosting.ask(name)
+    for status in (400, 503):
+        with pytest.raises(ClientError):
+            hosting.ask(name, status=status)
+
+    sums = {metric: statistic(hosting, name, metric, "Sum") for metric in COUNTED}
+
+    assert sums == {
+        "Invocations": 3,
+        "Invocation4XXErrors": 1,
+        "Invocation5XXErrors": 1,
+        "InvocationModelErrors": 2,
+    }
+    assert 0 < statistic(hosting, name, "ModelLatency", "Maximum") < MINUTE_MICROSECONDS
+
+
+COUNTED = ("Invocations", "Invocation4XXErrors", "Invocation5XXErrors", "InvocationModelErrors")
+MINUTE_MICROSECONDS = 60_000_000
+
+
+def statistic(hosting: Hosting, endpoint: str, metric: str, name: str) -> float:
+    now = datetime.now(UTC)
+    (point,) = hosting.cloudwatch.get_metric_statistics(
+        Namespace="AWS/SageMaker",
+        MetricName=metric,
+        Dimensions=[{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": "main"}],
+        StartTime=now - timedelta(minutes=10),
+        EndTime=now + timedelta(minutes=1),
+        Period=86400,
+        Statistics=[name],
+    )["Datapoints"]
+    return float(point[name])
