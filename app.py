@@ -15,14 +15,12 @@ os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
 from aws_cdk import App  # noqa: E402
 
 from decision_endpoints import InvalidArguments  # noqa: E402
-from stacks.environment import EnvironmentRefused, load_environments  # noqa: E402
-from stacks.stage import EnvironmentStage  # noqa: E402
+from stacks.app import add_environments  # noqa: E402
+from stacks.environment import EnvironmentRefused  # noqa: E402
 
 app = App()
 try:
-    folder = ROOT / (app.node.try_get_context("environments") or "environments")
-    for environment in load_environments(folder, root=ROOT):
-        EnvironmentStage(app, environment)
+    add_environments(app, root=ROOT)
 except (EnvironmentRefused, InvalidArguments) as refused:
     sys.exit(str(refused))
 app.synth()

@@ -1,11 +1,11 @@
-"""What lasts: the models, the means to package them, and the endpoint's log."""
+"""What lasts: the models, the means to package them and to build images, and the endpoint's log."""
 
 from __future__ import annotations
 
 from aws_cdk import Stack
 from constructs import Construct
 
-from decision_endpoints import ArtifactStore, EndpointLogs, ModelPackage
+from decision_endpoints import AdapterImage, ArtifactStore, EndpointLogs, ModelPackage
 
 from .environment import Environment
 
@@ -17,9 +17,10 @@ class ArtifactsStack(Stack):
         super().__init__(
             scope,
             construct_id,
-            description=f"Decision endpoint {environment.name}: models, packaging and logs",
+            description=f"Endpoint {environment.endpoint_name}: models, packaging, images and logs",
             termination_protection=environment.retain,
         )
+        settings = environment.settings
         self.store = ArtifactStore(
             self,
             "Store",
@@ -28,8 +29,14 @@ class ArtifactsStack(Stack):
             empty_first=not environment.local,
         )
         self.package = ModelPackage(
-            self, "Package", source=environment.settings.model.gguf(environment.root), store=self.store
+            self,
+            "Package",
+            source=settings.gguf(environment.root),
+            store=self.store,
+            archive=settings.model is not None and settings.model.archive,
         )
+        base = settings.endpoint.image.base(settings.endpoint.target)
+        self.image = AdapterImage(self, "Image", base=base, retain=environment.retain) if base else None
         self.logs = EndpointLogs(
             self, "EndpointLogs", endpoint_name=environment.endpoint_name, retain=environment.retain
         )

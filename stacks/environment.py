@@ -7,17 +7,14 @@ once, so that one run tells all there is to correct.
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-
-from decision_endpoints import CheckoutImage, CpuInstance, EcrImage, GpuPool, GravitonInstance, LocalGguf
-from decision_endpoints.errors import did_you_mean
-from decision_provenance.gguf import GgufFacts
+from pydantic import ValidationError
 
 from .refusals import sentences
+from .settings import Settings
 from .yaml_file import read_yaml
 
 # A stage id, and the end of stack names and of the endpoint's name, which has 63 characters.
@@ -27,126 +24,6 @@ _LONGEST_NAME = 40
 
 class EnvironmentRefused(ValueError):
     """One or more environment files do not fit; one line for each thing to correct."""
-
-
-class _Section(BaseModel):
-    """A part of a file: exactly these keys, with exactly these types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def _read_facts(value: object) -> object:
-    """Facts that were left out are unknown; names that no header has are refused."""
-    if not isinstance(value, dict):
-        return value
-    defaults = {field.name: None if field.default is MISSING else field.default for field in fields(GgufFacts)}
-    unknown = [f"{name} is no fact: {did_you_mean(str(name), defaults)}" for name in value if name not in defaults]
-    if unknown:
-        raise ValueError("; ".join(unknown))
-    return GgufFacts.from_json(defaults | value)
-
-
-class LocalSource(_Section):
-    """A GGUF file on this machine, and the pin it must match."""
-
-    path: str
-    sha256: str
-    bytes: int
-    facts: Annotated[GgufFacts, BeforeValidator(_read_facts)]
-
-
-class Source(_Section):
-    """Where the model comes from."""
-
-    local: LocalSource
-
-
-class Model(_Section):
-    """Which model, and its name in S3 keys and logs."""
-
-    name: str
-    source: Source
-
-    @model_validator(mode="after")
-    def _is_a_pin(self) -> Self:
-        self.gguf(Path())
-        return self
-
-    def gguf(self, root: Path) -> LocalGguf:
-        """The pin; a relative path counts from `root`."""
-        local = self.source.local
-        return LocalGguf(
-            path=root / local.path, name=self.name, sha256=local.sha256, bytes=local.bytes, facts=local.facts
-        )
-
-
-class Compute(_Section):
-    """What the endpoint runs on: exactly one of `cpu`, `graviton` and `gpu`, a list of types, the first choice first.
-
-    Without `threads`: the instance's physical cores.
-    """
-
-    cpu: str | None = None
-    graviton: str | None = None
-    gpu: list[str] | None = None
-    threads: int | None = None
-
-    @model_validator(mode="after")
-    def _is_in_the_catalog(self) -> Self:
-        self.instance()
-        return self
-
-    def instance(self) -> CpuInstance | GravitonInstance | GpuPool:
-        """The instance, or the pool of them."""
-        given = [name for name in ("cpu", "graviton", "gpu") if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) if given else "none of them"
-            raise ValueError(f"give exactly one of cpu, graviton and gpu; there is {found}")
-        if self.gpu is not None:
-            if self.threads is not None:
-                raise ValueError("threads is for cpu and graviton: a gpu pool takes the cores of its smallest type")
-            return GpuPool(self.gpu)
-        if self.graviton is not None:
-            return GravitonInstance(self.graviton, threads=self.threads)
-        return CpuInstance(str(self.cpu), threads=self.threads)
-
-
-class Endpoint(_Section):
-    """The endpoint. `image`: an ECR URI with a digest or, on the local cloud, ``checkout``, the adapter's own code."""
-
-    image: str
-    compute: Compute
-    name: str | None = None
-    context_tokens: int | None = None
-    instances: int = 1
-    startup_seconds: int = 600
-    download_seconds: int = 1200
-
-    @model_validator(mode="after")
-    def _has_an_image(self) -> Self:
-        self.container_image()
-        return self
-
-    def container_image(self) -> CheckoutImage | EcrImage:
-        """The image."""
-        return CheckoutImage() if self.image == "checkout" else EcrImage(self.image)
-
-
-class Settings(_Section):
-    """The whole file. `retain` keeps what is stateful when the stacks go; by default on AWS, not on the local cloud."""
-
-    cloud: Literal["aws", "local"]
-    account: Annotated[str, Field(pattern=r"^[0-9]{12}$")]
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
-    model: Model
-    endpoint: Endpoint
-    retain: bool | None = None
-
-    @model_validator(mode="after")
-    def _suits_its_cloud(self) -> Self:
-        if self.cloud == "aws" and self.endpoint.image == "checkout":
-            raise ValueError("endpoint.image is checkout, which only the local cloud hosts: give an ECR URI")
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +46,8 @@ class Environment:
 
     @property
     def endpoint_name(self) -> str:
-        """The endpoint's name: as given, or ``decisions-<environment>``."""
-        return self.settings.endpoint.name or f"decisions-{self.name}"
+        """The endpoint's name: as given, or ``decisions-<environment>``, and ``chat-<environment>`` where it chats."""
+        return self.settings.endpoint.name or f"{self.settings.endpoint.answers}-{self.name}"
 
 
 def load_environments(folder: Path, *, root: Path) -> list[Environment]:
@@ -192,11 +69,24 @@ def load_environments(folder: Path, *, root: Path) -> list[Environment]:
             environments.append(_load(path, root))
         except EnvironmentRefused as refused:
             complaints.append(str(refused))
+    complaints += _same_names(folder, environments)
     if complaints:
         raise EnvironmentRefused("\n".join(complaints))
     if not environments:
         raise EnvironmentRefused(f"{folder} holds no environment: add one as <name>.yaml")
     return environments
+
+
+def _same_names(folder: Path, environments: list[Environment]) -> list[str]:
+    """An endpoint's name is unique in an account and region; a file without an account may meet any."""
+    return [
+        f"{folder / second.name}.yaml: the endpoint {second.endpoint_name} is that of {first.name}.yaml too: "
+        "give one of them another endpoint.name"
+        for first, second in combinations(environments, 2)
+        if first.endpoint_name == second.endpoint_name
+        and first.settings.region == second.settings.region
+        and len({first.settings.account, second.settings.account} - {None}) < 2
+    ]
 
 
 def _load(path: Path, root: Path) -> Environment:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -56,15 +57,20 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:
 def _known_keys(model: type[Any], location: _Location) -> list[str]:
     """The keys that the section at `location` may have."""
     for part in location:
-        model = _annotation(model, str(part))
+        # A number is a place in a list, whose items are what the annotation before it unwrapped to.
+        model = model if isinstance(part, int) else _annotation(model, part)
     return list(model.model_fields)
 
 
 def _choices(model: type[Any], location: _Location) -> list[str]:
     for part in location[:-1]:
-        model = _annotation(model, str(part))
+        model = model if isinstance(part, int) else _annotation(model, part)
     return [str(choice) for choice in get_args(_annotation(model, str(location[-1])))]
 
 
 def _annotation(model: type[Any], key: str) -> Any:
-    return model.model_fields[key].annotation
+    """What stands at `key`: of ``X | None`` the X, of a list its items."""
+    annotation = model.model_fields[key].annotation
+    while get_origin(annotation) in (Union, UnionType, list):
+        annotation = next(inner for inner in get_args(annotation) if inner is not NoneType)
+    return annotation

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from aws_cdk import Duration, Lazy, RemovalPolicy
+from aws_cdk import ArnFormat, Duration, Lazy, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from decision_provenance.manifest import MODELS_PREFIX, model_prefix
+from decision_provenance.verification_record import VERIFIED_PREFIX
 
 from .errors import InvalidArguments
 from .lazy_list import LazyList
+
+VERIFIER_ROLE_PATH = "/decision-endpoints/verifier/"
+"""The IAM path of the roles that may write verification records.
+
+They belong to stacks that come after the store's own: it can know their path, but not their names.
+"""
 
 _ACCESS_LOGS_KEPT = Duration.days(90)
 
@@ -19,7 +26,9 @@ _ACCESS_LOGS_KEPT = Duration.days(90)
 class ArtifactStore(Construct):
     """A versioned, encrypted bucket, with access logs, whose model prefixes are written once.
 
-    No lifecycle rule ever matches a current object: a rollback needs the model it returns to.
+    Models lie under ``models/``, written once by whom `grant_publish` names; what `VerifiedGguf` found of them lies
+    under ``verified/``, where nobody else writes. No lifecycle rule ever matches a current object: a rollback needs the
+    model it returns to.
 
     Parameters
     ----------
@@ -102,6 +111,7 @@ class ArtifactStore(Construct):
             auto_delete_objects=self._empties,
         )
         self._deny_overwriting_models()
+        self._deny_others_recording()
 
     def model_prefix(self, name: str, digest: str) -> str:
         """The key prefix of one model: its digest is in it, so other bytes can never appear under the same key."""
@@ -115,6 +125,17 @@ class ArtifactStore(Construct):
         self.bucket.grant_put(publisher, f"{MODELS_PREFIX}*")
         # To tell an identical object that is already there from one that is in the way.
         self.bucket.grant_read(publisher, f"{MODELS_PREFIX}*")
+
+    def grant_verify(self, verifier: iam.IGrantable) -> None:
+        """Let `verifier`, whose role must have `VERIFIER_ROLE_PATH`, write and read the records of verified models."""
+        verifier.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["s3:GetObject", "s3:PutObject"],
+                resources=[self.bucket.arn_for_objects(f"{VERIFIED_PREFIX}*")],
+            )
+        )
+        if self.bucket.encryption_key:
+            self.bucket.encryption_key.grant_encrypt_decrypt(verifier)
 
     def _build_access_log_bucket(self) -> s3.Bucket:
         return s3.Bucket(
@@ -150,5 +171,25 @@ class ArtifactStore(Construct):
                 actions=["s3:PutObject"],
                 resources=[self.bucket.arn_for_objects(f"{MODELS_PREFIX}*")],
                 conditions={"ArnNotEquals": {"aws:PrincipalArn": Lazy.list(LazyList(self._publishers))}},
+            )
+        )
+
+    def _deny_others_recording(self) -> None:
+        """A record stands for reading the bytes again. Deleting one is harmless: they are read again, then."""
+        verifiers = Stack.of(self).format_arn(
+            service="iam",
+            region="",
+            resource="role",
+            resource_name=f"{VERIFIER_ROLE_PATH.removeprefix('/')}*",
+            arn_format=ArnFormat.SLASH_RESOURCE_NAME,
+        )
+        self.bucket.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="OnlyVerifiersWriteRecords",
+                effect=iam.Effect.DENY,
+                principals=[iam.AnyPrincipal()],
+                actions=["s3:PutObject", "s3:ReplicateObject"],
+                resources=[self.bucket.arn_for_objects(f"{VERIFIED_PREFIX}*")],
+                conditions={"ArnNotLike": {"aws:PrincipalArn": verifiers}},
             )
         )

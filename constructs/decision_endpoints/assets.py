@@ -19,13 +19,14 @@ _HERE = Path(__file__).parent
 
 @contextmanager
 def lambda_folder(name: str) -> Iterator[Path]:
-    """The asset of one function: ``lambda/<name>/`` with `decision_provenance` beside the handler.
+    """The asset of one function: ``lambda/<name>/``, with ``lambda/shared/`` and `decision_provenance` beside it.
 
     The folder is gone after the ``with``: CDK copies an asset when the construct that uses it is made.
     """
     with TemporaryDirectory(prefix="decision-endpoints-") as folder:
         root = Path(folder)
         _copy_code(lambda_root() / name, root)
+        _copy_code(lambda_root() / "shared", root)
         _copy_code(package_folder("decision_provenance"), root / "decision_provenance")
         yield root
 
@@ -48,6 +49,23 @@ def packaging_folder() -> Iterator[Path]:
             if inner.exists():
                 inner.rename(root / name)
         yield root
+
+
+@contextmanager
+def adapter_image_folder() -> Iterator[Path]:
+    """The source of the image build: the Docker context, with the build's own program and buildspec beside it."""
+    with TemporaryDirectory(prefix="decision-endpoints-") as folder:
+        root = Path(folder)
+        for name in ("Dockerfile", "build_image.py", "build-requirements.lock", "buildspec.yml", "requirements.lock"):
+            shutil.copyfile(_image_root() / name, root / name)
+        for package in ("decision_adapter", "decision_provenance"):
+            _copy_code(package_folder(package), root / package)
+        yield root
+
+
+def _image_root() -> Path:
+    installed = _HERE / "_assets" / "adapter_image"
+    return installed if installed.is_dir() else _HERE.parents[1] / "adapter_image"
 
 
 def lambda_root() -> Path:
@@ -83,13 +101,20 @@ def content_sha256(*packages: str) -> str:
     >>> content_sha256("decision_provenance") == content_sha256("decision_provenance")
     True
     """
-    listing = hashlib.sha256()
-    for name in packages:
-        folder = package_folder(name)
-        for file in _code_files(folder):
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
-            listing.update(f"{digest}  {name}/{file.relative_to(folder).as_posix()}\n".encode())
-    return listing.hexdigest()
+    return hashlib.sha256("".join(_listing(package_folder(name), name) for name in packages).encode()).hexdigest()
+
+
+def folder_sha256(folder: Path) -> str:
+    """The same of one folder."""
+    return hashlib.sha256(_listing(folder, ".").encode()).hexdigest()
+
+
+def _listing(folder: Path, name: str) -> str:
+    """A line for each file, as ``sha256sum`` writes them."""
+    return "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}/{file.relative_to(folder).as_posix()}\n"
+        for file in _code_files(folder)
+    )
 
 
 def _copy_code(source: Path, target: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import CustomResource, Duration, Stack, Token
 from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -20,6 +23,91 @@ from .functions import every_digest, function_log_group, python_function
 # CloudFormation gives a custom resource one hour. This counts the pauses alone: each of the looks between them takes a
 # second or two on top.
 _WAIT = Duration.minutes(50)
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class PackageResult:
+    """A build that leaves a model package: its manifest, which the build writes last.
+
+    Parameters
+    ----------
+    bucket:
+        Where the package goes.
+    key:
+        The manifest's key: ``models/<name>/<digest>/model-manifest.json``.
+
+    Examples
+    --------
+    >>> PackageResult(bucket, f"models/tiny/{'13c16f42' * 8}/model-manifest.json").key[:20]
+    'models/tiny/13c16f42'
+    """
+
+    bucket: s3.IBucket
+    key: str
+
+    def to_properties(self) -> dict[str, str]:
+        """What the custom resource is told to look for."""
+        return {"ResultBucket": self.bucket.bucket_name, "ResultKey": self.key}
+
+    def grant_find(self, finder: iam.IGrantable) -> None:
+        """Let `finder` see this result, under whatever digest, and nothing else."""
+        finder.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["s3:GetObject"], resources=[self.bucket.arn_for_objects(every_digest(self.key))]
+            )
+        )
+        # Without it a result that is not there yet reads as "access denied" (no condition: a GetObject has no
+        # s3:prefix).
+        finder.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(actions=["s3:ListBucket"], resources=[self.bucket.bucket_arn])
+        )
+        if self.bucket.encryption_key:
+            self.bucket.encryption_key.grant_decrypt(finder)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageResult:
+    """A build that leaves a container image.
+
+    Parameters
+    ----------
+    repository:
+        Where the build pushes; its tags must be immutable, or the image that is found may be another build's.
+    tag:
+        The tag it pushes, made of all that decides the image: 1 to 128 letters, digits and ``_ . -``.
+
+    Raises
+    ------
+    InvalidArguments
+        If ECR would take no such tag.
+
+    Examples
+    --------
+    >>> ImageResult(repository, "cpu-13c16f42").tag
+    'cpu-13c16f42'
+    >>> ImageResult(repository, "cpu:13c16f42")
+    Traceback (most recent call last):
+    decision_endpoints.errors.InvalidArguments: ImageResult: tag is 'cpu:13c16f42': ...
+    """
+
+    repository: ecr.IRepository
+    tag: str
+
+    def __post_init__(self) -> None:
+        if not Token.is_unresolved(self.tag) and not _TAG.fullmatch(self.tag):
+            allowed = "give 1 to 128 letters, digits, '_', '.' and '-', the first none of the last two"
+            raise InvalidArguments("ImageResult", [f"tag is {self.tag!r:.150}: {allowed}"])
+
+    def to_properties(self) -> dict[str, str]:
+        """What the custom resource is told to look for."""
+        return {"ResultRepository": self.repository.repository_name, "ResultTag": self.tag}
+
+    def grant_find(self, finder: iam.IGrantable) -> None:
+        """Let `finder` see this repository's images, whatever their tags, and nothing else."""
+        finder.grant_principal.add_to_principal_policy(
+            iam.PolicyStatement(actions=["ecr:DescribeImages"], resources=[self.repository.repository_arn])
+        )
 
 
 class BuildRun(Construct):
@@ -34,8 +122,8 @@ class BuildRun(Construct):
         The CodeBuild project. Its two timeouts, in the queue and of the build, are together at most 50 minutes.
     log_group:
         Where the project logs: a failure quotes its last lines.
-    result_bucket, result_key:
-        The object that exists once the result is complete.
+    result:
+        What exists once a build is complete: a `PackageResult` or an `ImageResult`.
     inputs:
         A digest of everything that decides the result. CloudFormation calls a custom resource only when a property
         changed: this is the property.
@@ -49,7 +137,8 @@ class BuildRun(Construct):
     resource:
         The custom resource.
     digest, build_id:
-        What it answered: the package digest, and the build's id, empty when the result was already there.
+        What it answered: the package's digest (64 hex digits) or the image's (``sha256:…``), and the build's id, empty
+        when the result was already there.
 
     Raises
     ------
@@ -63,8 +152,7 @@ class BuildRun(Construct):
     ...     "Run",
     ...     project=project,
     ...     log_group=log_group,
-    ...     result_bucket=bucket,
-    ...     result_key="models/tiny/13c16f42/model-manifest.json",
+    ...     result=ImageResult(repository, "cpu-13c16f42"),
     ...     inputs="13c16f42" * 8,
     ... )
     >>> BuildRun(
@@ -72,8 +160,7 @@ class BuildRun(Construct):
     ...     "Busy",
     ...     project=project,
     ...     log_group=log_group,
-    ...     result_bucket=bucket,
-    ...     result_key="models/tiny/13c16f42/model-manifest.json",
+    ...     result=PackageResult(bucket, f"models/tiny/{'13c16f42' * 8}/model-manifest.json"),
     ...     inputs="13c16f42" * 8,
     ...     query_interval=Duration.millis(10),
     ... )
@@ -90,8 +177,7 @@ class BuildRun(Construct):
         *,
         project: codebuild.IProject,
         log_group: logs.ILogGroup,
-        result_bucket: s3.IBucket,
-        result_key: str,
+        result: PackageResult | ImageResult,
         inputs: str,
         environment: Mapping[str, str] | None = None,
         query_interval: Duration | None = None,
@@ -103,7 +189,7 @@ class BuildRun(Construct):
             raise InvalidArguments(f"BuildRun {self.node.path}", [f"{found}: give at least Duration.seconds(1)"])
 
         functions = _BuildRunFunctions.of_stack(self, query_interval)
-        functions.allow(project, log_group, result_bucket, result_key)
+        functions.allow(project, log_group, result)
         self.resource = CustomResource(
             self,
             "Resource",
@@ -111,8 +197,7 @@ class BuildRun(Construct):
             service_token=functions.service_token,
             properties={
                 "Project": project.project_name,
-                "ResultBucket": result_bucket.bucket_name,
-                "ResultKey": result_key,
+                **result.to_properties(),
                 "Inputs": inputs,
                 "Environment": Stack.of(self).to_json_string(dict(environment or {})),
             },
@@ -162,27 +247,20 @@ class _BuildRunFunctions(Construct):
         self.service_token = provider.service_token
 
     def allow(
-        self, project: codebuild.IProject, log_group: logs.ILogGroup, bucket: s3.IBucket, result_key: str
+        self, project: codebuild.IProject, log_group: logs.ILogGroup, result: PackageResult | ImageResult
     ) -> None:
         """Let both functions run this project, quote its log and find its result, and nothing else."""
         for function in (self._on_event, self._is_complete):
-            statements = [
+            function.add_to_role_policy(
                 iam.PolicyStatement(
                     actions=["codebuild:StartBuild", "codebuild:BatchGetBuilds"], resources=[project.project_arn]
-                ),
-                # A LogGroup's ARN ends in :*, which covers its streams.
-                iam.PolicyStatement(actions=["logs:GetLogEvents"], resources=[log_group.log_group_arn]),
-                iam.PolicyStatement(
-                    actions=["s3:GetObject"], resources=[bucket.arn_for_objects(every_digest(result_key))]
-                ),
-                # Without it a result that is not there yet reads as "access denied" (no condition: a GetObject has no
-                # s3:prefix).
-                iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn]),
-            ]
-            for statement in statements:
-                function.add_to_role_policy(statement)
-            if bucket.encryption_key:
-                bucket.encryption_key.grant_decrypt(function)
+                )
+            )
+            # A LogGroup's ARN ends in :*, which covers its streams.
+            function.add_to_role_policy(
+                iam.PolicyStatement(actions=["logs:GetLogEvents"], resources=[log_group.log_group_arn])
+            )
+            result.grant_find(function)
 
     def _build_function(self, id: str, code: lambda_.Code, handler: str) -> lambda_.Function:
         return python_function(self, id, code=code, handler=handler, timeout=Duration.minutes(2), memory_mib=256)

@@ -11,8 +11,8 @@ from .compute import ALL_LAYERS, Compute
 from .instance_catalog import InstanceFacts
 
 _GIB = 2**30
-# The context is kept as 16-bit floats, a key and a value for each token in each layer.
-_BYTES_OF_A_VALUE = 2
+# Of a key or a value that is kept as a 16-bit float.
+_HALF_FLOAT_BITS = 16
 # llama.cpp rounds the context of a sequence up to a multiple of this.
 _CONTEXT_STEP = 256
 # What is taken beside the model and its context. On a host: the system, SageMaker's agents, the adapter and the buffers
@@ -23,10 +23,14 @@ _GPU_OVERHEAD_GIB = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What an instance has to hold, in bytes. `context_bytes` is 0 where the model's facts do not say."""
+    """What an instance has to hold, in bytes. `context_bytes` is 0 where the model's facts do not say.
+
+    `settings` are the words for what to lower when it does not fit.
+    """
 
     model_bytes: int
     context_bytes: int
+    settings: str = "context_tokens or prefixes"
 
     @property
     def gib(self) -> float:
@@ -37,19 +41,32 @@ class Load:
 def context_bytes(facts: GgufFacts, *, context_tokens: int, prefixes: int) -> int:
     """The memory of an adapter's context: a sequence for each prefix, and one for the decision that is evaluated.
 
-    The width of a head is taken as `embedding_length` / `head_count`, and every layer as one with attention.
-
     >>> facts = GgufFacts(
     ...     version=3, architecture="llama", block_count=30, embedding_length=576, head_count=9, head_count_kv=3
     ... )
     >>> context_bytes(facts, context_tokens=4096, prefixes=2)
     283115520
     """
+    return cache_bytes(facts, sequences=prefixes + 1, tokens=context_tokens)
+
+
+def cache_bytes(
+    facts: GgufFacts,
+    *,
+    sequences: int,
+    tokens: int,
+    key_bits: float = _HALF_FLOAT_BITS,
+    value_bits: float = _HALF_FLOAT_BITS,
+) -> int:
+    """The memory of llama.cpp's context: a key and a value for each of the `tokens` of each sequence in each layer.
+
+    The width of a head is taken as `embedding_length` / `head_count`, and every layer as one with attention.
+    """
     layers, width, heads, kv_heads = facts.block_count, facts.embedding_length, facts.head_count, facts.head_count_kv
     if not layers or not width or not heads or not kv_heads:
         return 0
-    tokens = -(-context_tokens // _CONTEXT_STEP) * _CONTEXT_STEP * (prefixes + 1)
-    return 2 * layers * kv_heads * -(-width // heads) * _BYTES_OF_A_VALUE * tokens
+    kept = -(-tokens // _CONTEXT_STEP) * _CONTEXT_STEP * sequences
+    return ceil(layers * kv_heads * -(-width // heads) * (key_bits + value_bits) / 8 * kept)
 
 
 def fit_complaints(load: Load, compute: Compute) -> list[str]:
@@ -74,7 +91,7 @@ def fit_complaints(load: Load, compute: Compute) -> list[str]:
         if fitting
         else f"no {compute.kind} instance of the catalog is large enough"
     )
-    less = ", or give fewer context_tokens or prefixes" if load.context_bytes else ""
+    less = f", or give fewer {load.settings}" if load.context_bytes else ""
     return [f"{_needs(load, _overhead_gib(smallest, on_gpu=on_gpu))} and {has}: {short}{also}; {instead}{less}"]
 
 

@@ -28,10 +28,11 @@ def python_function(
     handler: str,
     timeout: Duration,
     memory_mib: int,
+    role_path: str | None = None,
 ) -> lambda_.Function:
-    """A Python function with its own role and log group. 1769 MiB come with one whole CPU."""
+    """A Python function with its own role, under `role_path`, and log group. 1769 MiB come with one whole CPU."""
     log_group = function_log_group(scope, f"{id}Logs")
-    role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"), path=role_path)
     # Instead of AWS's managed policy, which lets a function write to every log group of the account.
     log_group.grant_write(role)
     return lambda_.Function(

@@ -112,6 +112,11 @@ class DlcImage:
     registry_account:
         The 12 digits of the registry's account. Default: what the CDK knows for the region.
 
+    Attributes
+    ----------
+    target, digest, architecture:
+        As given, and the processor that the target has.
+
     Raises
     ------
     InvalidArguments
@@ -140,8 +145,9 @@ class DlcImage:
             complaints.append(f"registry_account is {registry_account!r}: give 12 digits, or leave it out")
         if complaints:
             raise InvalidArguments("DlcImage", complaints)
-        self._repository, self._architecture = _DLC_REPOSITORIES[target]
-        self._digest = digest
+        self.target = target
+        self.digest = digest
+        self._repository, self.architecture = _DLC_REPOSITORIES[target]
         self._registry_account = registry_account
 
     def bind(self, scope: Construct) -> BoundImage:
@@ -156,9 +162,9 @@ class DlcImage:
         if not account:
             raise InvalidArguments("DlcImage", [_no_registry(region if known else None)])
         return BoundImage(
-            uri=f"{account}.dkr.ecr.{region}.{suffix or Aws.URL_SUFFIX}/{self._repository}@{self._digest}",
+            uri=f"{account}.dkr.ecr.{region}.{suffix or Aws.URL_SUFFIX}/{self._repository}@{self.digest}",
             repository_arn=f"arn:{Aws.PARTITION}:ecr:{region}:{account}:repository/{self._repository}",
-            architecture=self._architecture,
+            architecture=self.architecture,
         )
 
 

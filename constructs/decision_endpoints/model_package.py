@@ -12,12 +12,13 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from decision_provenance.manifest import MANIFEST_NAME, MODELS_PREFIX
+from decision_provenance.manifest import ARCHIVE_NAME, MANIFEST_NAME, MODELS_PREFIX, PackagedFile, model_prefix
 
 from .artifact_store import ArtifactStore
 from .assets import packaging_folder
-from .build_run import BuildRun
-from .sources import LocalGguf
+from .build_disk import compute_type
+from .build_run import BuildRun, PackageResult
+from .sources import ModelSource
 from .verified_gguf import VerifiedGguf
 
 
@@ -25,26 +26,31 @@ class ModelPackage(Construct):
     """The means to package one model: a CodeBuild project, its role and its log. Nothing runs yet.
 
     Belongs with what lasts, beside the `ArtifactStore`; `PackagedModel` runs it, in the stack that needs the model. Of
-    a model that changes only its pin, this changes nothing but the permission to read the source.
+    a model that changes only its pin, this changes nothing but the permission to read the source and, where the model
+    needs more disk, the size of the build.
 
     Parameters
     ----------
     source:
-        Where the model comes from.
+        Where the model comes from: a `HuggingFaceGguf`, `S3Gguf` or `LocalGguf`.
     store:
         Where it goes: ``models/<name>/<digest>/``, uncompressed, with a manifest.
+    archive:
+        Package it as one ``model.tar.gz`` instead, under ``models/<name>/<digest>-tar/``, for what reads nothing else.
+        A quantized model does not compress, and an instance unpacks the archive before it loads the model. Default:
+        False.
 
     Attributes
     ----------
     project, role, log_group:
         The CodeBuild project, what it runs as, and where it logs.
-    source, store:
+    source, store, archive:
         As given.
 
     Raises
     ------
     InvalidArguments
-        If the source's file is not the pinned one.
+        If the source's file is not the pinned one, or no build has the disk for it.
 
     Examples
     --------
@@ -54,10 +60,13 @@ class ModelPackage(Construct):
     True
     """
 
-    def __init__(self, scope: Construct, id: str, *, source: LocalGguf, store: ArtifactStore) -> None:
+    def __init__(
+        self, scope: Construct, id: str, *, source: ModelSource, store: ArtifactStore, archive: bool = False
+    ) -> None:
         super().__init__(scope, id)
         self.source = source
         self.store = store
+        self.archive = archive
         self.log_group = logs.LogGroup(
             self, "Logs", retention=logs.RetentionDays.THREE_MONTHS, removal_policy=RemovalPolicy.DESTROY
         )
@@ -69,7 +78,12 @@ class ModelPackage(Construct):
     @property
     def prefix(self) -> str:
         """The key prefix of the package in the store: known before anything is built, since the digest is pinned."""
-        return self.store.model_prefix(self.source.name, self.source.digest)
+        return model_prefix(self.source.name, self.source.digest, archived=self.archive)
+
+    @property
+    def files(self) -> tuple[PackagedFile, ...]:
+        """Everything that is packaged: the model's files in shard order, then its tokenizer's."""
+        return (*self.source.files, *self.source.tokenizer_files)
 
     def _build_project(self) -> codebuild.Project:
         with packaging_folder() as folder:
@@ -83,7 +97,7 @@ class ModelPackage(Construct):
             build_spec=codebuild.BuildSpec.from_source_filename("buildspec.yml"),
             environment=codebuild.BuildEnvironment(
                 build_image=codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5,
-                compute_type=codebuild.ComputeType.SMALL,
+                compute_type=compute_type(self.files, archive=self.archive, what=f"ModelPackage {self.node.path}"),
             ),
             environment_variables={
                 "BUCKET": codebuild.BuildEnvironmentVariable(value=self.store.bucket.bucket_name),
@@ -110,12 +124,14 @@ class PackagedModel(Construct):
     ----------
     name, digest, facts, bytes:
         The pin's name, package digest and GGUF facts, and the length of all its files.
-    bucket, prefix:
-        Where the files are.
+    files, model_digest:
+        The model's files in shard order, and the digest of these alone: what is loaded.
+    bucket, prefix, archived:
+        Where the files are, and whether they are in one ``model.tar.gz`` there.
     releases_prefix:
         Where every digest of this model is, this one and those before it.
     s3_uri:
-        The verified prefix, ``s3://…/``; what uses it waits for the verification.
+        The verified prefix, ``s3://…/``, or archive, ``s3://…/model.tar.gz``; what uses it waits for the verification.
     build, verified:
         The two custom resources.
 
@@ -131,31 +147,41 @@ class PackagedModel(Construct):
         source = package.source
         self.name = source.name
         self.digest = source.digest
+        self.model_digest = source.model_digest
+        self.archived = package.archive
+        self.files = tuple(source.files)
         self.facts = source.facts
-        self.bytes = sum(file.bytes for file in source.files)
+        self.bytes = sum(file.bytes for file in package.files)
         self.bucket = package.store.bucket
         self.prefix = package.prefix
         self.releases_prefix = f"{MODELS_PREFIX}{source.name}/"
-        pin = [file.to_json() for file in source.files]
-        self.build = BuildRun(
+        self.build = self._build_run(package, query_interval)
+        self.verified = VerifiedGguf(
+            self,
+            "Verified",
+            store=package.store,
+            prefix=self.prefix,
+            files=package.files,
+            archive=ARCHIVE_NAME if package.archive else None,
+        )
+        self.verified.resource.node.add_dependency(self.build.resource)
+        self.s3_uri = self.verified.s3_uri
+
+    def _build_run(self, package: ModelPackage, query_interval: Duration | None) -> BuildRun:
+        pin = [file.to_json() for file in package.files]
+        inputs = {"name": self.name, "pin": pin, "archive": package.archive}
+        return BuildRun(
             self,
             "Build",
             project=package.project,
             log_group=package.log_group,
-            result_bucket=self.bucket,
-            result_key=f"{self.prefix}{MANIFEST_NAME}",
-            inputs=_inputs_sha256(source.name, pin),
+            result=PackageResult(self.bucket, f"{self.prefix}{MANIFEST_NAME}"),
+            inputs=hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest(),
             environment={
-                "MODEL_NAME": source.name,
+                "MODEL_NAME": self.name,
                 "PIN": json.dumps(pin),
                 "SOURCE": Stack.of(self).to_json_string(package.source_location),
+                "ARCHIVE": str(package.archive).lower(),
             },
             query_interval=query_interval,
         )
-        self.verified = VerifiedGguf(self, "Verified", bucket=self.bucket, prefix=self.prefix, files=source.files)
-        self.verified.resource.node.add_dependency(self.build.resource)
-        self.s3_uri = self.verified.s3_uri
-
-
-def _inputs_sha256(name: str, pin: list[dict[str, str | int]]) -> str:
-    return hashlib.sha256(json.dumps({"name": name, "pin": pin}, sort_keys=True).encode()).hexdigest()

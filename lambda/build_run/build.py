@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from clients import Clients
 from request import BuildRequest
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def start_build(request: BuildRequest, request_id: str, codebuild: CodeBuildClie
     return answer["build"]["id"]
 
 
-def is_running(build_id: str, codebuild: CodeBuildClient, logs: CloudWatchLogsClient) -> bool:
+def is_running(build_id: str, clients: Clients) -> bool:
     """Whether the build still runs; False once it succeeded.
 
     Raises
@@ -69,14 +70,14 @@ def is_running(build_id: str, codebuild: CodeBuildClient, logs: CloudWatchLogsCl
     BuildFailed
         If it ended in any other way, or is gone.
     """
-    builds = codebuild.batch_get_builds(ids=[build_id])["builds"]
+    builds = clients.codebuild.batch_get_builds(ids=[build_id])["builds"]
     if not builds:
         raise BuildFailed(f"build {build_id} is gone: was it, or its project, deleted? Deploy again to build anew")
     status = builds[0].get("buildStatus", "FAULT")
     if status == "IN_PROGRESS":
         return True
     if status != "SUCCEEDED":
-        raise BuildFailed(_why(builds[0], status, logs))
+        raise BuildFailed(_why(builds[0], status, clients.logs))
     return False
 
 

@@ -6,16 +6,34 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_TEXTS = ("Project", "ResultBucket", "ResultKey", "Inputs")
+
+@dataclass(frozen=True)
+class PackagePlace:
+    """Where a packaging build writes its manifest, last of all."""
+
+    bucket: str
+    key: str
+
+    @property
+    def uri(self) -> str:
+        """`s3://bucket/key`."""
+        return f"s3://{self.bucket}/{self.key}"
+
+
+@dataclass(frozen=True)
+class ImagePlace:
+    """Where an image build pushes, under a tag that is made of all that decides the image."""
+
+    repository: str
+    tag: str
 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """A CodeBuild project to run with an environment, unless the result it would write is there already."""
+    """A CodeBuild project to run with an environment, unless the result it would leave is there already."""
 
     project: str
-    result_bucket: str
-    result_key: str
+    result: PackagePlace | ImagePlace
     inputs: str
     environment: dict[str, str]
 
@@ -24,27 +42,28 @@ class BuildRequest:
         """Depends on the inputs alone, so that an update with the same inputs keeps it."""
         return f"build-run/{self.inputs[:16]}"
 
-    @property
-    def result_uri(self) -> str:
-        """`s3://bucket/key` of the finished result."""
-        return f"s3://{self.result_bucket}/{self.result_key}"
-
 
 def read_request(properties: Mapping[str, object]) -> BuildRequest:
     """Read `ResourceProperties`; ValueError names the property that is wrong."""
-    texts: dict[str, str] = {}
-    for name in _TEXTS:
-        value = properties.get(name)
-        if not isinstance(value, str) or not value:
-            raise ValueError(f"property {name} is {value!r:.100}: give a text of at least one character")
-        texts[name] = value
     return BuildRequest(
-        project=texts["Project"],
-        result_bucket=texts["ResultBucket"],
-        result_key=texts["ResultKey"],
-        inputs=texts["Inputs"],
+        project=_text(properties, "Project"),
+        result=_place(properties),
+        inputs=_text(properties, "Inputs"),
         environment=_environment(properties.get("Environment", "{}")),
     )
+
+
+def _place(properties: Mapping[str, object]) -> PackagePlace | ImagePlace:
+    if "ResultRepository" in properties:
+        return ImagePlace(_text(properties, "ResultRepository"), _text(properties, "ResultTag"))
+    return PackagePlace(_text(properties, "ResultBucket"), _text(properties, "ResultKey"))
+
+
+def _text(properties: Mapping[str, object], name: str) -> str:
+    value = properties.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"property {name} is {value!r:.100}: give a text of at least one character")
+    return value
 
 
 def _environment(text: object) -> dict[str, str]:

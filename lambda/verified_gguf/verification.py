@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from record import find_recorded, keep_record
 from request import VerifyRequest
 
+from decision_provenance.archive import verify_archive
 from decision_provenance.digest import hash_chunks
 from decision_provenance.gguf import GgufFacts, GgufRefused, join_facts, read_facts
-from decision_provenance.manifest import MANIFEST_LIMIT_BYTES, MANIFEST_NAME, Manifest, PackagedFile
-from decision_provenance.s3_object import ObjectStream, PinnedObject, pin_object, read_chunks, read_small
+from decision_provenance.manifest import MANIFEST_LIMIT_BYTES, MANIFEST_NAME, Manifest, PackagedFile, model_files
+from decision_provenance.s3_object import ObjectStream, PinnedObject, pin_object, read_chunks
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _AS_PINNED = "correct the pin, or delete the prefix and deploy again to package the pinned file"
 _LISTED_KEYS = 1000
+
+CheckTime = Callable[[str], None]
 
 
 class VerificationRefused(ValueError):
@@ -27,7 +31,7 @@ class VerificationRefused(ValueError):
 
 @dataclass(frozen=True)
 class VerifiedModel:
-    """A package whose every byte was read and matches its pin."""
+    """A package whose every byte was read, now or before, and matches its pin."""
 
     request: VerifyRequest
     facts: GgufFacts
@@ -36,7 +40,7 @@ class VerifiedModel:
         """What `Fn::GetAtt` returns; empty text where the file does not say."""
         facts = self.facts
         values: dict[str, object] = {
-            "S3Uri": self.request.uri,
+            "S3Uri": f"{self.request.uri}{self.request.archive or ''}",
             "Digest": self.request.digest,
             "Bytes": sum(file.bytes for file in self.request.files),
             "Architecture": facts.architecture,
@@ -52,8 +56,8 @@ class VerifiedModel:
         return {name: "" if value is None else str(value) for name, value in values.items()}
 
 
-def verify(request: VerifyRequest, s3: S3Client, check_time: Callable[[str], None]) -> VerifiedModel:
-    """Read every file of the package and compare it with its pin; only then parse the GGUF headers.
+def verify(request: VerifyRequest, s3: S3Client, check_time: CheckTime) -> VerifiedModel:
+    """Read every file of the package and compare it with its pin, unless exactly these objects passed before.
 
     Parameters
     ----------
@@ -69,41 +73,76 @@ def verify(request: VerifyRequest, s3: S3Client, check_time: Callable[[str], Non
     ValueError
         If anything in the prefix is not as pinned; the text says what to do.
     """
-    _refuse_other_names(request, s3)
-    objects = [_pin(request, file, s3) for file in request.files]
-    for file, pinned in zip(request.files, objects, strict=True):
-        _compare(file, pinned, s3, check_time)
-    facts = join_facts([_facts(pinned, s3) for pinned in objects])
+    names = _list_names(request, s3)
+    recorded = find_recorded(request, names, s3)
+    if recorded is not None:
+        return VerifiedModel(request, recorded)
+    objects = {name: _pin(request, name, s3) for name in names}
+    facts = (_read_archive if request.archive else _read_files)(request, objects, s3, check_time)
     check_time("all bytes, before the manifest")
-    _compare_manifest(request, s3)
-    for pinned in objects:
+    _compare_manifest(request, objects, s3)
+    for pinned in objects.values():
         _refuse_replaced(pinned, s3)
+    keep_record(request, list(objects.values()), facts, s3)
     return VerifiedModel(request, facts)
 
 
-def _refuse_other_names(request: VerifyRequest, s3: S3Client) -> None:
+def _list_names(request: VerifyRequest, s3: S3Client) -> list[str]:
+    """What lies under the prefix: the pinned files, or their archive, and it may be a manifest."""
     answer = s3.list_objects_v2(Bucket=request.bucket, Prefix=request.prefix, MaxKeys=_LISTED_KEYS)
-    names = [entry["Key"].removeprefix(request.prefix) for entry in answer.get("Contents", [])]
-    seen = sorted(name for name in names if name and name != MANIFEST_NAME)
-    expected = [file.name for file in request.files]
-    if answer.get("IsTruncated") or seen != sorted(expected):
+    listed = [entry["Key"].removeprefix(request.prefix) for entry in answer.get("Contents", [])]
+    names = sorted(filter(None, listed))
+    seen = [name for name in names if name != MANIFEST_NAME]
+    if answer.get("IsTruncated") or seen != sorted(request.names):
         shown = ", ".join(seen[:10]) + (f" and {len(seen) - 10} more" if len(seen) > 10 else "") if seen else "nothing"
-        raise VerificationRefused(
-            f"{request.uri} holds {shown}, the pin lists {', '.join(expected[:10])}: {_AS_PINNED}"
-        )
+        allowed = f"the archive is {request.archive}" if request.archive else f"the pin lists {_listing(request)}"
+        raise VerificationRefused(f"{request.uri} holds {shown}, {allowed}: {_AS_PINNED}")
+    return names
 
 
-def _pin(request: VerifyRequest, file: PackagedFile, s3: S3Client) -> PinnedObject:
-    key = request.prefix + file.name
+def _listing(request: VerifyRequest) -> str:
+    return ", ".join(request.names[:10])
+
+
+def _pin(request: VerifyRequest, name: str, s3: S3Client) -> PinnedObject:
+    key = request.prefix + name
     pinned = pin_object(s3, request.bucket, key)
     if pinned is None:
-        raise VerificationRefused(f"s3://{request.bucket}/{key} is gone, the pin lists it: {_AS_PINNED}")
-    if pinned.bytes != file.bytes:
-        raise VerificationRefused(f"{pinned.uri} has {pinned.bytes} bytes, the pin says {file.bytes}: {_AS_PINNED}")
+        raise VerificationRefused(f"s3://{request.bucket}/{key} is gone since it was listed: {_AS_PINNED}")
     return pinned
 
 
-def _compare(file: PackagedFile, pinned: PinnedObject, s3: S3Client, check_time: Callable[[str], None]) -> None:
+def _read_files(
+    request: VerifyRequest, objects: Mapping[str, PinnedObject], s3: S3Client, check_time: CheckTime
+) -> GgufFacts:
+    for file in request.files:
+        _refuse_other_length(file, objects[file.name])
+    for file in request.files:
+        _compare(file, objects[file.name], s3, check_time)
+    return join_facts([_facts(objects[file.name], s3) for file in model_files(request.files)])
+
+
+def _read_archive(
+    request: VerifyRequest, objects: Mapping[str, PinnedObject], s3: S3Client, check_time: CheckTime
+) -> GgufFacts:
+    (archive,) = (objects[name] for name in request.names)
+
+    def before_packed(done: int) -> None:
+        check_time(f"{done} of {archive.bytes} bytes of {archive.uri}")
+
+    def before_unpacked(done: int) -> None:
+        check_time(f"{done} unpacked bytes of {archive.uri}")
+
+    with closing(read_chunks(s3, archive, before_chunk=before_packed)) as chunks:
+        return verify_archive(chunks, request.files, where=archive.uri, before_chunk=before_unpacked)
+
+
+def _refuse_other_length(file: PackagedFile, pinned: PinnedObject) -> None:
+    if pinned.bytes != file.bytes:
+        raise VerificationRefused(f"{pinned.uri} has {pinned.bytes} bytes, the pin says {file.bytes}: {_AS_PINNED}")
+
+
+def _compare(file: PackagedFile, pinned: PinnedObject, s3: S3Client, check_time: CheckTime) -> None:
     def before_chunk(done: int) -> None:
         check_time(f"{done} of {file.bytes} bytes of {pinned.uri}")
 
@@ -132,17 +171,21 @@ def _refuse_replaced(pinned: PinnedObject, s3: S3Client) -> None:
         )
 
 
-def _compare_manifest(request: VerifyRequest, s3: S3Client) -> None:
+def _compare_manifest(request: VerifyRequest, objects: Mapping[str, PinnedObject], s3: S3Client) -> None:
     """The manifest says nothing the pin does not; but one that says otherwise is a sign of tampering."""
-    content = read_small(s3, request.bucket, request.prefix + MANIFEST_NAME, limit=MANIFEST_LIMIT_BYTES)
-    if content is None:
+    pinned = objects.get(MANIFEST_NAME)
+    if pinned is None:
         return
-    uri = request.uri + MANIFEST_NAME
+    if pinned.bytes > MANIFEST_LIMIT_BYTES:
+        raise VerificationRefused(
+            f"{pinned.uri} has {pinned.bytes} bytes, at most {MANIFEST_LIMIT_BYTES} are read: delete it first"
+        )
+    content = b"".join(read_chunks(s3, pinned))
     try:
         manifest = Manifest.from_bytes(content)
     except ValueError as error:
-        raise VerificationRefused(f"{uri}: {error}; delete it first") from error
+        raise VerificationRefused(f"{pinned.uri}: {error}; delete it first") from error
     if manifest.files != request.files:
         raise VerificationRefused(
-            f"{uri} describes package {manifest.digest}, the pin says {request.digest}: {_AS_PINNED}"
+            f"{pinned.uri} describes package {manifest.digest}, the pin says {request.digest}: {_AS_PINNED}"
         )

@@ -180,5 +180,6 @@ def _refusal(uri: str, response: Any) -> str:
     code = error.get("Code", "")
     if _status(response) == 403:
         needed = "s3:GetObject and s3:GetObjectVersion on it, s3:ListBucket on its bucket, kms:Decrypt with its key"
-        return f"{uri} may not be read ({code}): this role needs {needed}"
+        also = "without s3:ListBucket S3 says so of a missing object too"
+        return f"{uri} may not be read ({code}): this role needs {needed}; {also}"
     return f"{uri} could not be read ({code}: {error.get('Message', '')}): try again"

@@ -47,7 +47,8 @@ class FakeS3:
     """A client of one bucket.
 
     `on_read` runs before each read of a body, `on_open` after an object was looked at and before it is opened;
-    `lost_bytes` are missing at the end of every body; `refused` maps an operation to the error it answers.
+    `lost_bytes` are missing at the end of every body; `refused` maps an operation to the error it answers, and
+    `broken_call` is the number, from 1, of a call that S3 does not answer.
     """
 
     exceptions = _Exceptions
@@ -60,6 +61,7 @@ class FakeS3:
         self.on_open: Callable[[], None] | None = None
         self.lost_bytes = 0
         self.refused: dict[str, ClientError] = {}
+        self.broken_call = 0
         self.head_extras: dict[str, Any] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
@@ -140,6 +142,8 @@ class FakeS3:
 
     def _note(self, operation: str, arguments: dict[str, Any]) -> None:
         self.calls.append((operation, arguments))
+        if len(self.calls) == self.broken_call:
+            raise ConnectionError(f"{operation} was not answered")
         if operation in self.refused:
             raise self.refused[operation]
 
@@ -155,10 +159,11 @@ class FakeS3:
         return {"ETag": stored.etag, **({"VersionId": stored.version_id} if self.versioned else {})}
 
     def _create(self, arguments: dict[str, Any], content: bytes, operation: str) -> None:
-        """As the bucket policy of a model prefix wants it: nothing is written without the condition."""
-        if arguments.get("IfNoneMatch") != "*":
+        """As the bucket policy of the model prefixes wants it: nothing is written there without the condition."""
+        conditional = arguments.get("IfNoneMatch") == "*"
+        if arguments["Key"].startswith("models/") and not conditional:
             raise client_error(operation, 403, "AccessDenied")
-        if arguments["Key"] in self.versions:
+        if conditional and arguments["Key"] in self.versions:
             raise client_error(operation, 412, "PreconditionFailed")
         self.put(arguments["Key"], content)
 

@@ -15,14 +15,15 @@ LAMBDA_ROOT = Path(__file__).parents[2] / "lambda"
 @contextmanager
 def lambda_module(function: str, name: str) -> Iterator[ModuleType]:
     """One module of `lambda/<function>/`; two functions may have modules of the same name, so none stays loaded."""
-    folder = LAMBDA_ROOT / function
-    own = {path.stem for path in folder.glob("*.py")}
+    folders = [LAMBDA_ROOT / function, LAMBDA_ROOT / "shared"]
+    own = {path.stem for folder in folders for path in folder.glob("*.py")}
     before = {module: sys.modules.pop(module) for module in own if module in sys.modules}
-    sys.path.insert(0, str(folder))
+    sys.path[:0] = map(str, folders)
     try:
         yield importlib.import_module(name)
     finally:
-        sys.path.remove(str(folder))
+        for folder in folders:
+            sys.path.remove(str(folder))
         for module in own:
             sys.modules.pop(module, None)
         sys.modules.update(before)

@@ -17,9 +17,11 @@ from aws_cdk.assertions import Template
 
 from decision_endpoints import (
     ArtifactStore,
+    ChatEndpoint,
     CheckoutImage,
     CpuInstance,
     DecisionEndpoint,
+    DlcImage,
     EndpointLogs,
     LocalGguf,
     ModelPackage,
@@ -32,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ACCOUNT = "123456789012"
 REGION = "us-east-1"
 FACTS = GgufFacts(version=3, architecture="llama", context_length=2048, parameter_count=1000, tensor_count=3)
+DLC_IMAGE = DlcImage("cpu", digest=f"sha256:{'1f19c220' * 8}")
 IMAGE = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/decision-adapter@sha256:{'13c16f42' * 8}"
 
 
@@ -54,17 +57,32 @@ def source(folder: Path, content: bytes = b"GGUF of a test", **changes: Any) -> 
     return LocalGguf(**(pin | changes))
 
 
+def packaged_model(stack: Stack, model_source: LocalGguf) -> PackagedModel:
+    """A model that is packaged and verified in this stack."""
+    store = ArtifactStore(stack, "Store")
+    return PackagedModel(stack, "Model", package=ModelPackage(stack, "Package", source=model_source, store=store))
+
+
 def endpoint(stack: Stack, model_source: LocalGguf, **settings: Any) -> DecisionEndpoint:
     """Everything an endpoint needs, and the endpoint, in one stack."""
-    store = ArtifactStore(stack, "Store")
-    package = ModelPackage(stack, "Package", source=model_source, store=store)
     defaults: dict[str, Any] = {
-        "model": PackagedModel(stack, "Model", package=package),
+        "model": settings.get("model") or packaged_model(stack, model_source),
         "image": CheckoutImage(),
         "compute": CpuInstance("ml.c6i.xlarge"),
         "logs": EndpointLogs(stack, "Logs", endpoint_name="decisions-test"),
     }
     return DecisionEndpoint(stack, "Endpoint", **(defaults | settings))
+
+
+def chat_endpoint(stack: Stack, model_source: LocalGguf, **settings: Any) -> ChatEndpoint:
+    """Everything a chat endpoint needs, and the endpoint, in one stack."""
+    defaults: dict[str, Any] = {
+        "model": settings.get("model") or packaged_model(stack, model_source),
+        "image": DLC_IMAGE,
+        "compute": CpuInstance("ml.c6i.xlarge"),
+        "logs": EndpointLogs(stack, "Logs", endpoint_name="chat-test"),
+    }
+    return ChatEndpoint(stack, "Endpoint", **(defaults | settings))
 
 
 def resources(template: Template, kind: str) -> list[dict[str, Any]]:

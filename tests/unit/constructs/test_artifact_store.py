@@ -5,7 +5,7 @@ from aws_cdk import Duration
 from aws_cdk.assertions import Match, Template
 
 from decision_endpoints import ArtifactStore, InvalidArguments
-from tests.support.synth import new_stack, resources
+from tests.support.synth import ACCOUNT, new_stack, resources
 
 
 def _policy_has(template: Template, statement: dict[str, object]) -> None:
@@ -39,6 +39,20 @@ def test_only_the_packaging_role_writes_models(template: Template) -> None:
             "Sid": "OnlyPublishersWriteModels",
             "Effect": "Deny",
             "Condition": {"ArnNotEquals": {"aws:PrincipalArn": [{"Fn::GetAtt": [role, "Arn"]}]}},
+        },
+    )
+
+
+def test_only_verifiers_write_what_stands_for_a_verification(template: Template) -> None:
+    verifiers = f"arn:aws:iam::{ACCOUNT}:role/decision-endpoints/verifier/*"
+    _policy_has(
+        template,
+        {
+            "Sid": "OnlyVerifiersWriteRecords",
+            "Effect": "Deny",
+            "Principal": {"AWS": "*"},
+            "Action": ["s3:PutObject", "s3:ReplicateObject"],
+            "Condition": {"ArnNotLike": {"aws:PrincipalArn": verifiers}},
         },
     )
 

@@ -16,12 +16,12 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
 
 
-@pytest.mark.parametrize("name", ["build_run", "verified_gguf"])
+@pytest.mark.parametrize("name", ["build_run", "endpoint_log_group", "verified_gguf"])
 def test_a_functions_asset_holds_its_handler_and_what_it_imports(name: str) -> None:
     with assets.lambda_folder(name) as folder:
         files = _contents(folder)
 
-    assert {"handler.py", "decision_provenance/__init__.py", "decision_provenance/gguf.py"} <= set(files)
+    assert {"handler.py", "response.py", "decision_provenance/__init__.py", "decision_provenance/gguf.py"} <= set(files)
     assert not [file for file in files if "__pycache__" in file]
 
 
@@ -84,6 +84,8 @@ def test_the_wheel_carries_what_the_constructs_deploy(wheel: Path) -> None:
 
     assert {
         "decision_endpoints/_assets/lambda/build_run/handler.py",
+        "decision_endpoints/_assets/lambda/endpoint_log_group/handler.py",
+        "decision_endpoints/_assets/lambda/shared/response.py",
         "decision_endpoints/_assets/lambda/verified_gguf/handler.py",
         "decision_endpoints/endpoint.py",
         "decision_endpoints/py.typed",

@@ -8,6 +8,8 @@ import pkgutil
 
 import pytest
 from aws_cdk import Duration
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 
 import decision_endpoints
@@ -29,11 +31,15 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         "PackagedFile": PackagedFile,
         "application_role": iam.Role(prepared, "App", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")),
         "bucket": package.store.bucket,  # type: ignore[attr-defined]  # a ModelPackage
+        "endpoint": prepared.node.find_child("Endpoint"),
         "log_group": package.log_group,  # type: ignore[attr-defined]
         "packaged_model": prepared.node.find_child("Model"),
         "project": package.project,  # type: ignore[attr-defined]
+        "ec2": ec2,
+        "repository": ecr.Repository(prepared, "Images"),
         "tiny_facts": FACTS,
         "tiny_source": source(folder),
+        "vpc": ec2.Vpc(prepared, "Vpc"),
     }
 
 

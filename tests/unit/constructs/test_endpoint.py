@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Match, Template
 
 from decision_endpoints import CpuInstance, EcrImage, EndpointLogs, GpuPool, GravitonInstance, InvalidArguments
-from tests.support.synth import IMAGE, endpoint, new_app, new_stack, resources, source
+from tests.support.synth import IMAGE, endpoint, new_app, new_stack, packaged_model, resources, source
 
 
 def _template(folder: Path, **settings: Any) -> Template:
@@ -39,6 +39,17 @@ def test_a_model_cannot_exist_before_its_bytes_were_verified(template: Template)
             }
         },
     )
+
+
+def test_an_archive_is_one_object_that_sagemaker_unpacks(tmp_path: Path) -> None:
+    stack = new_stack()
+    archive = packaged_model(stack, source(tmp_path))
+    archive.archived = True
+    endpoint(stack, source(tmp_path), model=archive)
+
+    (model,) = resources(Template.from_stack(stack), "AWS::SageMaker::Model")
+    files = model["Properties"]["PrimaryContainer"]["ModelDataSource"]["S3DataSource"]
+    assert (files["S3DataType"], files["CompressionType"]) == ("S3Object", "Gzip")
 
 
 def test_the_container_is_told_the_digest_to_insist_on(template: Template) -> None:
@@ -104,6 +115,38 @@ def test_the_role_reads_this_model_and_writes_this_log_and_no_more(template: Tem
     assert everywhere == ["ecr:GetAuthorizationToken", "cloudwatch:PutMetricData"]
     (read,) = [s for s in statements if s["Action"] == "s3:GetObject"]
     assert read["Resource"]["Fn::Join"][1][-1] == "/models/tiny/*"
+
+
+def test_whatever_is_switched_on_only_actions_that_know_no_resource_are_of_everything(everything: Template) -> None:
+    everywhere = {
+        action
+        for name, policy in everything.find_resources("AWS::IAM::Policy").items()
+        if name.startswith("EndpointRole")
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Resource"] == "*"
+        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
+    }
+
+    assert everywhere == {
+        "cloudwatch:PutMetricData",
+        "ec2:DescribeDhcpOptions",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeSecurityGroups",
+        "ec2:DescribeSubnets",
+        "ec2:DescribeVpcs",
+        "ecr:GetAuthorizationToken",
+    }
+
+
+def test_the_volumes_key_is_handed_on_only_to_aws(everything: Template) -> None:
+    (grant,) = [
+        statement
+        for policy in resources(everything, "AWS::IAM::Policy")
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Action"] == "kms:CreateGrant"
+    ]
+
+    assert grant["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
 
 
 def test_a_changed_thread_count_is_a_new_config_of_the_same_endpoint(template: Template, tmp_path: Path) -> None:
@@ -209,24 +252,6 @@ def test_an_application_can_be_allowed_to_ask(tmp_path: Path) -> None:
     )
 
 
-def test_metrics_carry_the_dimensions_that_sagemaker_publishes(tmp_path: Path) -> None:
-    asked = endpoint(new_stack(), source(tmp_path))
-
-    for metric in (asked.metric_invocations(), asked.metric_5xx_errors(), asked.metric_model_latency()):
-        assert metric.namespace == "AWS/SageMaker"
-        assert metric.dimensions == {"EndpointName": "decisions-test", "VariantName": "main"}
-
-
-def test_the_log_group_survives_all_but_a_failed_first_create(template: Template) -> None:
-    template.has_resource(
-        "AWS::Logs::LogGroup",
-        {
-            "Properties": {"LogGroupName": "/aws/sagemaker/Endpoints/decisions-test"},
-            "DeletionPolicy": "RetainExceptOnCreate",
-        },
-    )
-
-
 def test_an_endpoint_can_be_renamed_since_no_export_carries_its_name(tmp_path: Path) -> None:
     app = new_app()
     lasting = new_stack("Lasting", app=app)
@@ -237,8 +262,9 @@ def test_an_endpoint_can_be_renamed_since_no_export_carries_its_name(tmp_path: P
 
 
 def test_an_endpoint_finds_its_log_group_made(template: Template) -> None:
-    (group,) = [name for name in template.find_resources("AWS::Logs::LogGroup") if name.startswith("LogsLogGroup")]
-    template.has_resource("AWS::SageMaker::Endpoint", {"DependsOn": [group]})
+    (group,) = template.find_resources("Custom::EndpointLogGroup")
+    (endpoint_resource,) = resources(template, "AWS::SageMaker::Endpoint")
+    assert group in endpoint_resource["DependsOn"]
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "a_b", "a" * 64])

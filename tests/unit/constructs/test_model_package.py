@@ -1,13 +1,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aws_cdk import Duration
+from aws_cdk import aws_codebuild as codebuild
 from aws_cdk.assertions import Match, Template
 
-from decision_endpoints import ArtifactStore, InvalidArguments, ModelPackage, PackagedModel
+from decision_client.packaging.s3_source import LocalSource
+from decision_client.packaging.settings import read_settings
+from decision_client.packaging.source_setting import read_source
+from decision_endpoints import (
+    QWEN3_5_4B,
+    ArtifactStore,
+    HuggingFaceTokenizer,
+    InvalidArguments,
+    ModelPackage,
+    PackagedModel,
+)
+from decision_endpoints.build_disk import compute_type
+from decision_provenance.manifest import PackagedFile
 from tests.support.synth import endpoint, new_app, new_stack, resources, source
 
 
@@ -22,12 +36,11 @@ def test_the_build_is_told_the_pin_and_where_the_source_is(build_run: dict[str, 
     environment = json.loads(build_run["Environment"])
 
     (pinned,) = json.loads(environment["PIN"])
-    location = json.loads(environment["SOURCE"])
+    location = read_source(environment["SOURCE"])
     assert environment["MODEL_NAME"] == "tiny"
     assert set(pinned) == {"name", "sha256", "bytes"}
-    assert location["kind"] == "local"
-    assert location["key"] == f"{pinned['sha256']}.gguf"
-    assert location["file"] == pinned["name"]
+    assert isinstance(location, LocalSource)
+    assert location.keys == {pinned["name"]: f"{pinned['sha256']}.gguf"}
 
 
 def test_the_finished_result_is_a_manifest_under_the_digest(build_run: dict[str, str]) -> None:
@@ -139,3 +152,60 @@ def test_an_impatient_build_run_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidArguments, match="query_interval is 10 ms: give at least"):
         PackagedModel(stack, "Model", package=package, query_interval=Duration.millis(10))
+
+
+@pytest.fixture(scope="module")
+def archived() -> Template:
+    """A model of Hugging Face with its tokenizer, in one archive."""
+    stack = new_stack()
+    tokenizer = HuggingFaceTokenizer(
+        repository="Qwen/Qwen3.5-4B", revision=QWEN3_5_4B.revision, files=[PackagedFile("tokenizer.json", "ab" * 32, 5)]
+    )
+    package = ModelPackage(
+        stack,
+        "Package",
+        source=replace(QWEN3_5_4B, tokenizer=tokenizer),
+        store=ArtifactStore(stack, "Store"),
+        archive=True,
+    )
+    PackagedModel(stack, "Model", package=package)
+    return Template.from_stack(stack)
+
+
+def test_an_archive_is_built_looked_for_and_verified_under_a_prefix_of_its_own(archived: Template) -> None:
+    (build,) = resources(archived, "Custom::BuildRun")
+    (verified,) = resources(archived, "Custom::VerifiedGguf")
+    settings = read_settings({**json.loads(build["Properties"]["Environment"]), "BUCKET": "bucket"})
+
+    assert settings.archive
+    assert build["Properties"]["ResultKey"] == f"{settings.prefix}model-manifest.json"
+    assert verified["Properties"]["Prefix"] == settings.prefix
+    assert verified["Properties"]["Archive"] == "model.tar.gz"
+
+
+def test_the_tokenizer_is_built_and_verified_with_the_model(archived: Template) -> None:
+    (build,) = resources(archived, "Custom::BuildRun")
+    (verified,) = resources(archived, "Custom::VerifiedGguf")
+    pin = json.loads(build["Properties"]["Environment"])["PIN"]
+
+    assert [file["name"] for file in json.loads(pin)] == ["Qwen_Qwen3.5-4B-Q4_K_M.gguf", "tokenizer.json"]
+    assert json.loads(verified["Properties"]["Files"]) == json.loads(pin)
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "archive", "chosen"),
+    [(48, False, "SMALL"), (48, True, "MEDIUM"), (49, False, "MEDIUM"), (70, True, "X_LARGE"), (240, False, "X_LARGE")],
+)
+def test_a_build_has_the_disk_for_the_files_and_for_an_archive_of_them(
+    gigabytes: int, archive: bool, chosen: str
+) -> None:
+    files = [PackagedFile("m.gguf", "ab" * 32, gigabytes * 10**9)]
+
+    assert compute_type(files, archive=archive, what="ModelPackage") is codebuild.ComputeType[chosen]
+
+
+def test_a_model_that_no_build_has_the_disk_for_is_refused() -> None:
+    files = [PackagedFile("m.gguf", "ab" * 32, 130 * 10**9)]
+
+    with pytest.raises(InvalidArguments, match="packaging takes 260 GB of disk, a build has 240: give a smaller"):
+        compute_type(files, archive=True, what="ModelPackage")

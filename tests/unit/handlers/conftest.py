@@ -7,7 +7,10 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.fake_builds import FakeClients
+from tests.support.fake_s3 import FakeS3
 from tests.support.lambda_code import lambda_module
+from tests.support.verified_gguf import KEY, MODEL
 
 
 class FakeContext:
@@ -23,6 +26,20 @@ class FakeContext:
 @pytest.fixture
 def context() -> FakeContext:
     return FakeContext()
+
+
+@pytest.fixture
+def s3() -> FakeS3:
+    """A bucket that holds the tiny model, as it was packaged."""
+    fake = FakeS3()
+    fake.put(KEY, MODEL)
+    return fake
+
+
+@pytest.fixture
+def clients() -> FakeClients:
+    """The services of a build run, in which nothing was built yet."""
+    return FakeClients()
 
 
 @pytest.fixture

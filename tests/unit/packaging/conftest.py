@@ -24,7 +24,7 @@ def s3() -> FakeS3:
 @pytest.fixture
 def environment() -> dict[str, str]:
     return {
-        "SOURCE": json.dumps({"kind": "local", "bucket": "assets", "key": "asset.gguf", "file": "m.gguf"}),
+        "SOURCE": json.dumps({"kind": "local", "bucket": "assets", "keys": {"m.gguf": "asset.gguf"}}),
         "MODEL_NAME": "tiny",
         "PIN": json.dumps([{"name": "m.gguf", "sha256": SHA256, "bytes": len(MODEL)}]),
         "BUCKET": "bucket",

@@ -52,7 +52,7 @@ def test_the_pinned_bytes_arrive_with_a_manifest(s3: FakeS3, environment: dict[s
     assert s3.get(KEY) == MODEL
     manifest = Manifest.from_bytes(s3.get(MANIFEST_KEY))
     assert (manifest.name, manifest.digest, manifest.facts.architecture) == ("tiny", SHA256, "llama")
-    assert manifest.source == {"kind": "local", "file": "m.gguf"}
+    assert manifest.source == {"kind": "local"}
     assert said[-1] == f"packaged s3://bucket/{PREFIX}"
 
 
@@ -79,7 +79,7 @@ def test_two_runs_give_the_same_manifest_bytes(environment: dict[str, str], tmp_
     for key in ("asset-of-one-account", "asset-of-another"):
         s3 = FakeS3()
         s3.put(key, MODEL)
-        source = json.loads(environment["SOURCE"]) | {"key": key}
+        source = json.loads(environment["SOURCE"]) | {"keys": {"m.gguf": key}}
         run(s3, environment | {"SOURCE": json.dumps(source)}, tmp_path)
         manifests.append(s3.get(MANIFEST_KEY))
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from decision_provenance.gguf import GgufFacts
-from decision_provenance.manifest import Manifest, PackagedFile, model_prefix, package_digest, read_pin
+from decision_provenance.manifest import Manifest, PackagedFile, model_files, model_prefix, package_digest, read_pin
 
 FACTS = GgufFacts(version=3, architecture="llama", parameter_count=24, tensor_count=2)
 FILE = PackagedFile("m.gguf", "ab" * 32, 5)
+TOKENIZER = PackagedFile("tokenizer.json", "ef" * 32, 9)
 SHARDS = (PackagedFile("m-00001-of-00002.gguf", "ab" * 32, 5), PackagedFile("m-00002-of-00002.gguf", "cd" * 32, 7))
 
 
@@ -36,6 +37,17 @@ def test_a_package_of_shards_is_called_by_the_digest_of_their_sha256sum_listing(
     assert package_digest(SHARDS) == hashlib.sha256(listing.encode()).hexdigest()
 
 
+def test_a_tokenizer_is_part_of_the_package_and_not_of_the_model() -> None:
+    listing = f"{FILE.sha256}  m.gguf\n{TOKENIZER.sha256}  tokenizer.json\n"
+
+    assert package_digest([FILE, TOKENIZER]) == hashlib.sha256(listing.encode()).hexdigest()
+    assert package_digest(model_files([FILE, TOKENIZER])) == FILE.sha256
+
+
+def test_an_archive_lies_beside_the_files_of_the_same_package() -> None:
+    assert model_prefix("tiny", FILE.sha256, archived=True) == f"models/tiny/{FILE.sha256}-tar/"
+
+
 def test_the_same_package_has_the_same_bytes_whatever_the_order_of_its_names() -> None:
     one = manifest()
     other = Manifest("tiny", {"file": "m.gguf", "kind": "local"}, (FILE,), FACTS, {})
@@ -45,7 +57,7 @@ def test_the_same_package_has_the_same_bytes_whatever_the_order_of_its_names() -
 
 
 def test_a_manifest_survives_its_bytes() -> None:
-    for original in (manifest(), manifest(*SHARDS)):
+    for original in (manifest(), manifest(*SHARDS), manifest(FILE, TOKENIZER)):
         assert Manifest.from_bytes(original.to_bytes()) == original
 
 
@@ -93,6 +105,11 @@ def test_a_length_that_is_no_positive_whole_number_is_refused(count: Any) -> Non
         PackagedFile("m.gguf", "ab" * 32, count)
 
 
+def test_everything_wrong_with_a_file_is_said_at_once() -> None:
+    with pytest.raises(ValueError, match=r"rename the file; m gguf has 0 bytes: .*; SHA-256 of m gguf is 'ab'"):
+        PackagedFile("m gguf", "ab", 0)
+
+
 def test_a_pin_in_upper_case_is_the_pin_in_lower_case() -> None:
     text = json.dumps([{"name": "m.gguf", "sha256": "AB" * 32, "bytes": 5}])
 
@@ -112,7 +129,11 @@ def test_a_pin_in_upper_case_is_the_pin_in_lower_case() -> None:
         (json.dumps([file.to_json() for file in reversed(SHARDS)]), "in this order: m-00001"),
         (json.dumps([SHARDS[0].to_json()]), "misses m-00002"),
         (json.dumps([FILE.to_json(), FILE.to_json()]), "m.gguf"),
-        (json.dumps([FILE.to_json(), FILE.to_json() | {"name": "README.md"}]), "exactly the model's files"),
+        (json.dumps([FILE.to_json(), FILE.to_json() | {"name": "mmproj-f16.gguf"}]), "neither part of the model"),
+        (json.dumps([FILE.to_json(), FILE.to_json() | {"name": "model-manifest.json"}]), "neither part of the model"),
+        (json.dumps([FILE.to_json(), FILE.to_json() | {"name": "model.tar.gz"}]), "neither part of the model"),
+        (json.dumps([TOKENIZER.to_json()]), "no model"),
+        (json.dumps([TOKENIZER.to_json(), FILE.to_json()]), "in this order: m.gguf, tokenizer.json"),
     ],
 )
 def test_a_pin_that_is_not_one_whole_model_is_refused(text: str, said: str) -> None:

@@ -124,7 +124,14 @@ def test_the_stacks_are_the_environments(assembly: Path) -> None:
 
 
 def test_the_outputs_say_what_runs(assembly: Path) -> None:
-    assert {"EndpointName", "ModelDigest", "ModelS3Uri"} <= set(_template(assembly, "Endpoint")["Outputs"])
+    assert set(_template(assembly, "Endpoint")["Outputs"]) == {
+        "DashboardUrl",
+        "EndpointName",
+        "ImageDigest",
+        "InvokeCommand",
+        "ModelDigest",
+        "ModelS3Uri",
+    }
 
 
 def test_nothing_stateful_keeps_the_local_cloud_from_going(assembly: Path) -> None:
@@ -144,7 +151,7 @@ def test_a_bad_environment_ends_in_one_sentence_and_no_traceback(tmp_path: Path)
     done = _synth(tmp_path / "cdk.out", environments=str(tmp_path / "environments"))
 
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == f"{tmp_path}/environments/test.yaml: account is missing: add it"
+    assert done.stderr.splitlines()[0] == f"{tmp_path}/environments/test.yaml: region is missing: add it"
     assert "Traceback" not in done.stderr
 
 

@@ -35,7 +35,9 @@ def _refusal_of(folder: Path, change: Change) -> list[str]:
 
 
 def test_the_environments_of_the_checkout_fit() -> None:
-    assert [environment.name for environment in load_environments(ROOT / "environments", root=ROOT)] == ["local"]
+    names = [environment.name for environment in load_environments(ROOT / "environments", root=ROOT)]
+
+    assert names == ["chat-dev", "dev", "local", "prod", "staging"]
 
 
 def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path) -> None:
@@ -55,7 +57,7 @@ def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path)
             lambda d: d["model"]["source"]["local"]["facts"].update(contxt_length=5),
             "model.source.local.facts: contxt_length is no fact: did you mean context_length?",
         ),
-        (lambda d: d.pop("account"), "account is missing: add it"),
+        (lambda d: d.pop("region"), "region is missing: add it"),
         (
             lambda d: d["endpoint"]["compute"].pop("cpu"),
             "endpoint.compute: give exactly one of cpu, graviton and gpu; there is none of them",
@@ -66,7 +68,7 @@ def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path)
         ),
         (
             lambda d: d["endpoint"].update(compute={"gpu": ["ml.g5.xlarge"], "threads": 2}),
-            "endpoint.compute: threads is for cpu and graviton",
+            "endpoint.compute: threads cannot stand beside gpu: a gpu pool takes the cores of its smallest type",
         ),
         (
             lambda d: d["endpoint"].update(compute={"gpu": "ml.g5.xlarge"}),
@@ -97,10 +99,50 @@ def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path)
             "endpoint.instances is True: give a whole number, without quotes",
         ),
         (lambda d: d.update(model="smollm2"), "model is 'smollm2': give settings as `key: value` below it"),
-        (lambda d: d["model"]["source"].update(local=None), "model.source.local is None: give settings"),
+        (
+            lambda d: d["model"]["source"].update(local=None),
+            "model.source: give exactly one of local, hugging_face and s3; there is none of them",
+        ),
         (lambda d: d["endpoint"]["compute"].update(cpu="ml.c6i.xlrage"), "did you mean ml.c6i.xlarge?"),
         (lambda d: d["endpoint"]["compute"].update(threads=9), "ml.c6i.xlarge has 4 vCPUs: give 1 to 4"),
-        (lambda d: d["endpoint"].update(image="chekout"), "chekout is not in private ECR"),
+        (
+            lambda d: d["endpoint"]["compute"].update(gpu_layers=4),
+            "endpoint.compute: gpu_layers cannot stand beside cpu: they are for gpu",
+        ),
+        (lambda d: d["endpoint"].update(image={"ecr": "adapter:latest"}), "adapter:latest is not in private ECR"),
+        (
+            lambda d: d["endpoint"].update(image={"build": {"base": "latest"}}),
+            "endpoint.image: DlcImage: digest is 'latest': give sha256:",
+        ),
+        (
+            lambda d: d["endpoint"]["image"].update(ecr=IMAGE),
+            "endpoint.image: give exactly one of build, dlc, ecr and checkout; there is ecr and checkout",
+        ),
+        (
+            lambda d: d["endpoint"].update(answers="chat"),
+            "endpoint: context_tokens cannot stand beside `answers: chat`: write llama_server",
+        ),
+        (
+            lambda d: d["endpoint"].update(image={"dlc": {"digest": f"sha256:{'1f' * 32}"}}),
+            "endpoint: image.dlc answers chat and no decisions",
+        ),
+        (
+            lambda d: d["endpoint"].update(scaling={"min": 3, "max": 2}),
+            "endpoint.scaling: Scaling: max is 2 and min is 3",
+        ),
+        (
+            lambda d: d["endpoint"].update(rollout={"canary": {}, "linear": {}}),
+            "endpoint.rollout: give exactly one of canary, linear, rolling and all_at_once; there is canary and linear",
+        ),
+        (
+            lambda d: d["endpoint"].update(rollout={"canary": {"percnt": 5}}),
+            "endpoint.rollout.canary.percnt is no setting: did you mean percent?",
+        ),
+        (
+            lambda d: d.update(alarms={"thresholds": {"latency_p99": 5}}),
+            "alarms: latency_p99 is no threshold: did you mean latency_p99_seconds?",
+        ),
+        (lambda d: d.update(alarms={"thresholds": {"busy_percent": 0}}), "busy_percent is 0: give more than 0"),
         (lambda d: d.update(cloud="aws"), "endpoint.image is checkout, which only the local cloud hosts"),
         (lambda d: d["model"]["source"]["local"].update(sha256="b179"), "64 hexadecimal digits"),
     ],
@@ -180,7 +222,7 @@ def test_a_folder_without_environments_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_stateful_is_kept_on_aws_and_not_on_the_local_cloud(tmp_path: Path) -> None:
     aws = _local() | {"cloud": "aws"}
-    aws["endpoint"]["image"] = IMAGE
+    aws["endpoint"]["image"] = {"ecr": IMAGE}
     (tmp_path / "on-aws.yaml").write_text(yaml.safe_dump(aws))
     (tmp_path / "here.yaml").write_text(yaml.safe_dump(_local()))
     (tmp_path / "asked.yaml").write_text(yaml.safe_dump(aws | {"retain": False}))
@@ -209,3 +251,33 @@ def test_an_endpoint_runs_on_the_kind_that_its_file_names(
     chosen = environment.settings.endpoint.compute.instance()
     assert [member.name for member in chosen.members] == instances
     assert chosen.threads == compute.get("threads", 2)
+
+
+def test_two_environments_that_would_meet_under_one_endpoint_name_are_refused(tmp_path: Path) -> None:
+    for name, changes in {"first": {}, "second": {}, "elsewhere": {"region": "eu-west-1"}}.items():
+        document = _local() | changes
+        document["endpoint"]["name"] = "decisions"
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(document))
+
+    assert _refusal(tmp_path) == [
+        f"{tmp_path}/second.yaml: the endpoint decisions is that of first.yaml too: "
+        "give one of them another endpoint.name"
+    ]
+
+
+@pytest.mark.parametrize(("compute", "target"), [("cpu", "cpu"), ("graviton", "graviton"), ("gpu", "cuda")])
+def test_the_container_to_build_on_is_the_one_for_the_compute(tmp_path: Path, compute: str, target: str) -> None:
+    types = {"cpu": "ml.c6i.xlarge", "graviton": "ml.c8g.xlarge", "gpu": ["ml.g5.xlarge"]}
+    document = _local()
+    document["endpoint"] |= {
+        "image": {"build": {"base": f"sha256:{'1f' * 32}"}},
+        "compute": {compute: types[compute]},
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(document))
+
+    (environment,) = load_environments(tmp_path, root=ROOT)
+
+    endpoint = environment.settings.endpoint
+    base = endpoint.image.base(endpoint.target)
+    assert base is not None
+    assert base.target == target
