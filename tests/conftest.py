@@ -17,10 +17,25 @@ TESTS = Path(__file__).parent
 # `--dist loadgroup` one worker takes them all, so it is started once.
 SHARE_A_FIXTURE = ("deploy", "contract", "unit/local_cloud", "unit/local_cloud_sagemaker", "unit/constructs")
 
+# What starts a local cloud, a container or the app as processes of their own, or loads a model. `make check`, the gate
+# before a deploy, has to be quick and to run without any of that; `make test` runs these after it.
+STARTS_OR_LOADS = (
+    "contract",
+    "deploy",
+    "unit/client/test_synthesized_assembly.py",
+    "unit/adapter_engine",
+    "unit/local_cloud",
+    "unit/local_cloud_sagemaker",
+    "unit/stacks/test_app.py",
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.parent.relative_to(TESTS).as_posix()
+        starts_something = any(item.path.is_relative_to(TESTS / path) for path in STARTS_OR_LOADS)
+        if starts_something or item.get_closest_marker("smollm2"):
+            item.add_marker(pytest.mark.integration)
         if item.path.name == "test_demo.py":
             item.add_marker(pytest.mark.xdist_group("demo"))  # it starts a local cloud of its own
         elif folder in SHARE_A_FIXTURE:
