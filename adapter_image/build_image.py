@@ -90,8 +90,7 @@ def build(wanted: Wanted, client: Callable[[str], Any], docker: Docker, say: Cal
         _log_in(client(registry[1]), registry[0], docker)
     say(f"building {wanted.reference} on {wanted.base}")
     arguments = ["--platform", wanted.platform, "--build-arg", f"BASE_IMAGE={wanted.base}", "--tag", wanted.reference]
-    # An attestation would make it an image index, which SageMaker does not take.
-    docker(["build", "--provenance=false", *arguments, "."], None)
+    docker(["build", *arguments, "."], None)
     try:
         docker(["push", wanted.reference], None)
     except BuildRefused:
@@ -132,8 +131,11 @@ def _match(pattern: re.Pattern[str], text: str) -> dict[str, str]:
 
 def run_docker(arguments: list[str], password: bytes | None) -> None:
     """Run the Docker of the path; its output goes where ours does."""
+    # An attestation would make the image an index of two, and SageMaker wants one image. By variable, because a Docker
+    # without buildx refuses the option and makes no attestation.
+    environment = {**os.environ, "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
     try:
-        done = subprocess.run(["docker", *arguments], input=password, check=False)  # noqa: S607
+        done = subprocess.run(["docker", *arguments], input=password, env=environment, check=False)  # noqa: S607
     except FileNotFoundError as error:
         raise BuildRefused("there is no docker: the build environment must be privileged and have it") from error
     if done.returncode:

@@ -22,9 +22,8 @@ _FRAMEWORK_FUNCTIONS = (
     "Endpoint/BuildRunFunctions/Provider/framework-onTimeout/Resource",
 )
 _FRAMEWORK_POLICIES = (
-    "Endpoint/BuildRunFunctions/Provider/framework-onEvent/ServiceRole/DefaultPolicy/Resource",
-    "Endpoint/BuildRunFunctions/Provider/framework-isComplete/ServiceRole/DefaultPolicy/Resource",
-    "Endpoint/BuildRunFunctions/Provider/framework-onTimeout/ServiceRole/DefaultPolicy/Resource",
+    "Endpoint/BuildRunFunctions/ProviderOnEventRole/DefaultPolicy/Resource",
+    "Endpoint/BuildRunFunctions/ProviderIsCompleteRole/DefaultPolicy/Resource",
 )
 _WAITER = "Endpoint/BuildRunFunctions/Provider/waiter-state-machine/Resource"
 _WAITER_POLICY = "Endpoint/BuildRunFunctions/Provider/waiter-state-machine/Role/DefaultPolicy/Resource"
@@ -54,17 +53,6 @@ _POLICIES = (
         ),
         "The policy belongs to one role that one function, build or endpoint takes, and goes with it. As a managed "
         "policy it could be attached to another principal.",
-    ),
-    Acknowledged(
-        "AwsSolutions-IAM4",
-        (
-            "Endpoint/BuildRunFunctions/Provider/framework-onEvent/ServiceRole/Resource",
-            "Endpoint/BuildRunFunctions/Provider/framework-isComplete/ServiceRole/Resource",
-            "Endpoint/BuildRunFunctions/Provider/framework-onTimeout/ServiceRole/Resource",
-        ),
-        "The roles of the CDK's provider framework, which takes none of ours for each function. The policy lets them "
-        "write logs and nothing else; they run only during a deploy. Our own functions have no managed policy.",
-        ("Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",),
     ),
     Acknowledged(
         "AwsSolutions-IAM5",

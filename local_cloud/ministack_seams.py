@@ -1,7 +1,7 @@
 """The seams of ministack that services hook into: the typed door to its untyped, private functions.
 
-A module whose subject is one of ministack's own services (`codebuild`, `cloudwatch`, `s3_encryption`, `log_streams`,
-`custom_resources`, `rollbacks`, `stack_events`) imports that service beside it.
+A module whose subject is one of ministack's own services (`codebuild`, `cloudwatch`, `ecr_images`, `function_logs`,
+`s3_encryption`, `log_streams`, `custom_resources`, `rollbacks`, `stack_events`) imports that service beside it.
 A service registers its API with `register_api` and its CloudFormation types with `register_resource`. All stores of
 ministack are scoped by the account and region of the current request, which are context variables: start threads with
 `in_background`, which carries them over.

@@ -56,8 +56,11 @@ def adapter_image_folder() -> Iterator[Path]:
     """The source of the image build: the Docker context, with the build's own program and buildspec beside it."""
     with TemporaryDirectory(prefix="decision-endpoints-") as folder:
         root = Path(folder)
-        for name in ("Dockerfile", "build_image.py", "build-requirements.lock", "buildspec.yml", "requirements.lock"):
+        for name in ("Dockerfile", "build_image.py", "buildspec.yml", "requirements.lock"):
             shutil.copyfile(_image_root() / name, root / name)
+        # Both builds need boto3 and nothing else.
+        packaging = package_folder("decision_client") / "packaging"
+        shutil.copyfile(packaging / "requirements.lock", root / "build-requirements.lock")
         for package in ("decision_adapter", "decision_provenance"):
             _copy_code(package_folder(package), root / package)
         yield root

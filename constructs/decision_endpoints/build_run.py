@@ -18,7 +18,7 @@ from constructs import Construct
 
 from .assets import lambda_folder
 from .errors import InvalidArguments
-from .functions import every_digest, function_log_group, python_function
+from .functions import every_digest, function_log_group, function_role, python_function
 
 # CloudFormation gives a custom resource one hour. This counts the pauses alone: each of the looks between them takes a
 # second or two on top.
@@ -233,6 +233,7 @@ class _BuildRunFunctions(Construct):
             code = lambda_.Code.from_asset(str(folder))
             self._on_event = self._build_function("OnEvent", code, "handler.on_event")
             self._is_complete = self._build_function("IsComplete", code, "handler.is_complete")
+        provider_logs = function_log_group(self, "ProviderLogs")
         provider = cr.Provider(
             self,
             "Provider",
@@ -240,7 +241,9 @@ class _BuildRunFunctions(Construct):
             is_complete_handler=self._is_complete,
             query_interval=query_interval,
             total_timeout=_WAIT,
-            log_group=function_log_group(self, "ProviderLogs"),
+            log_group=provider_logs,
+            framework_on_event_role=function_role(self, "ProviderOnEventRole", log_group=provider_logs),
+            framework_complete_and_timeout_role=function_role(self, "ProviderIsCompleteRole", log_group=provider_logs),
             # It would log every look at the build; what matters is in the functions' own logs.
             disable_waiter_state_machine_logging=True,
         )

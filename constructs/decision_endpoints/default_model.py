@@ -34,3 +34,4 @@ QWEN3_5_4B = HuggingFaceGguf(
         vocab_size=248_320,
     ),
 )
+"""The default model: the file of AWS's own llama.cpp sample, Qwen3.5-4B in Q4_K_M (3 GB)."""

@@ -20,6 +20,13 @@ def function_log_group(scope: Construct, id: str) -> logs.LogGroup:
     return logs.LogGroup(scope, id, retention=_LOGS_KEPT, removal_policy=RemovalPolicy.DESTROY)
 
 
+def function_role(scope: Construct, id: str, *, log_group: logs.LogGroup, path: str | None = None) -> iam.Role:
+    """A role that writes to one log group, where AWS's managed policy would let it write to all of the account."""
+    role = iam.Role(scope, id, assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"), path=path)
+    log_group.grant_write(role)
+    return role
+
+
 def python_function(
     scope: Construct,
     id: str,
@@ -32,9 +39,7 @@ def python_function(
 ) -> lambda_.Function:
     """A Python function with its own role, under `role_path`, and log group. 1769 MiB come with one whole CPU."""
     log_group = function_log_group(scope, f"{id}Logs")
-    role = iam.Role(scope, f"{id}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"), path=role_path)
-    # Instead of AWS's managed policy, which lets a function write to every log group of the account.
-    log_group.grant_write(role)
+    role = function_role(scope, f"{id}Role", log_group=log_group, path=role_path)
     return lambda_.Function(
         scope,
         id,

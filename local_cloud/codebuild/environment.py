@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from local_cloud import clean_python
 from local_cloud.aws_model import JsonObject
 from local_cloud.codebuild.buildspec import Buildspec
+from local_cloud.codebuild.docker import docker_folder
 from local_cloud.codebuild.source import SourceError
 from local_cloud.loopback import aws_environment, client
 
@@ -26,14 +27,23 @@ def build_environment(record: JsonObject, buildspec: Buildspec, *, source: Path,
     for variable in record["environment"].get("environmentVariables", []):
         name, value = variable["name"], variable["value"]
         variables[name] = _parameter(name, value) if variable.get("type") == "PARAMETER_STORE" else value
-    return {**_machine(home), **aws_environment(), **_about_the_build(record, source), **variables}
+    privileged = record["environment"].get("privilegedMode", False)
+    return {
+        **_machine(home, privileged=privileged),
+        **aws_environment(),
+        **_about_the_build(record, source),
+        **variables,
+    }
 
 
-def _machine(home: Path) -> dict[str, str]:
+def _machine(home: Path, *, privileged: bool) -> dict[str, str]:
     # `pip install` must not change the interpreter that runs the emulator.
     packages = home / "packages"
+    search_path = [str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
+    if privileged:
+        search_path.insert(0, str(docker_folder(home)))
     return {
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin")),
+        "PATH": os.pathsep.join(search_path),
         "HOME": str(home),
         "TMPDIR": str(home),
         "LANG": "C.UTF-8",

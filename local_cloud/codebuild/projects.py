@@ -106,8 +106,6 @@ def check_emulated(project: JsonObject) -> None:
     if unknown:
         raise _not_emulated(f"{', '.join(unknown)} of a project", "leave it out here")
     environment = project.get("environment", {})
-    if environment.get("privilegedMode"):
-        raise _not_emulated("privilegedMode, which needs Docker,", "leave it out here")
     choices = [
         ("source.type", project.get("source", {}).get("type", SOURCES[0]), SOURCES),
         ("artifacts.type", project.get("artifacts", {}).get("type", ARTIFACTS[0]), ARTIFACTS),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.support.deployment import Deployment, flip_last_byte
+from tests.support.deployment import Deployment, MakeEnvironment, flip_last_byte
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.deploy
-
-MakeEnvironment = Callable[[str], Deployment]
 
 WRONG = "0" * 63 + "7"
 

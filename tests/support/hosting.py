@@ -48,6 +48,11 @@ class Hosting:
         self.logs: CloudWatchLogsClient = client_of(cloud, "logs")
         self.cloudformation: CloudFormationClient = client_of(cloud, "cloudformation")
         self.cloudwatch: Any = client_of(cloud, "cloudwatch")
+        self.codebuild: Any = client_of(cloud, "codebuild")
+        self.ecr: Any = client_of(cloud, "ecr")
+        self.iam: Any = client_of(cloud, "iam")
+        self.lambda_: Any = client_of(cloud, "lambda")
+        self.sns: Any = client_of(cloud, "sns")
 
     def define(self, *, count: int = 1, environment: dict[str, str] | None = None, **container: Any) -> str:
         """Create a model and an endpoint configuration of the same new name, and return it."""
@@ -113,11 +118,47 @@ class Hosting:
         )
         return json.loads(response["Body"].read())
 
+    def builds(self) -> set[str]:
+        """The ids of all builds there ever were."""
+        return set(_all(self.codebuild, "list_builds", "ids[]"))
+
+    def events(self, group: str) -> list[Any]:
+        """All events of a log group, the first first."""
+        pages = self.logs.get_paginator("filter_log_events").paginate(logGroupName=group)
+        return sorted((event for page in pages for event in page["events"]), key=lambda event: event["timestamp"])
+
+    def everything(self) -> set[str]:
+        """The name of each thing there is that a stack of ours could have made or caused."""
+        listed = {
+            "alarm": _all(self.cloudwatch, "describe_alarms", "MetricAlarms[].AlarmName"),
+            "bucket": _all(self.s3, "list_buckets", "Buckets[].Name"),
+            "dashboard": _all(self.cloudwatch, "list_dashboards", "DashboardEntries[].DashboardName"),
+            "endpoint": _all(self.sagemaker, "list_endpoints", "Endpoints[].EndpointName"),
+            "endpoint config": _all(self.sagemaker, "list_endpoint_configs", "EndpointConfigs[].EndpointConfigName"),
+            "export": _all(self.cloudformation, "list_exports", "Exports[].Name"),
+            "function": _all(self.lambda_, "list_functions", "Functions[].FunctionName"),
+            "log group": _all(self.logs, "describe_log_groups", "logGroups[].logGroupName"),
+            "model": _all(self.sagemaker, "list_models", "Models[].ModelName"),
+            "project": _all(self.codebuild, "list_projects", "projects[]"),
+            "repository": _all(self.ecr, "describe_repositories", "repositories[].repositoryName"),
+            "role": _all(self.iam, "list_roles", "Roles[].RoleName"),
+            "stack": _all(
+                self.cloudformation, "list_stacks", "StackSummaries[?StackStatus!='DELETE_COMPLETE'].StackName"
+            ),
+            "topic": _all(self.sns, "list_topics", "Topics[].TopicArn"),
+        }
+        return {f"{kind} {name}" for kind, names in listed.items() for name in names}
+
     def put_model(self, prefix: str, **files: bytes) -> None:
         """Store files below a prefix of the test bucket."""
         self.s3.create_bucket(Bucket=BUCKET)
         for name, content in files.items():
             self.s3.put_object(Bucket=BUCKET, Key=f"{prefix}{name}", Body=content)
+
+
+def _all(client: Any, operation: str, found: str) -> list[str]:
+    """What `found`, a JMESPath, finds in every page of a listing."""
+    return list(client.get_paginator(operation).paginate().search(found))
 
 
 def from_prefix(prefix: str) -> dict[str, Any]:

@@ -32,6 +32,16 @@ def test_the_packaging_asset_has_its_buildspec_at_the_root() -> None:
     assert {"buildspec.yml", "decision_client/packaging/__main__.py", "decision_provenance/digest.py"} <= set(files)
 
 
+def test_the_image_asset_is_the_docker_context_with_its_build_beside_it() -> None:
+    with assets.adapter_image_folder() as folder:
+        files = _contents(folder)
+
+    top = {file for file in files if "/" not in file}
+    assert top == {"Dockerfile", "build-requirements.lock", "build_image.py", "buildspec.yml", "requirements.lock"}
+    assert {"decision_adapter/server.py", "decision_provenance/digest.py"} <= set(files)
+    assert not [file for file in files if "__pycache__" in file]
+
+
 def test_an_installed_client_never_wins_over_the_one_in_the_packaging_asset(tmp_path: Path) -> None:
     installed = tmp_path / "site-packages" / "decision_client"
     installed.mkdir(parents=True)
@@ -83,6 +93,10 @@ def test_the_wheel_carries_what_the_constructs_deploy(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
 
     assert {
+        "decision_endpoints/_assets/adapter_image/Dockerfile",
+        "decision_endpoints/_assets/adapter_image/build_image.py",
+        "decision_endpoints/_assets/adapter_image/buildspec.yml",
+        "decision_endpoints/_assets/adapter_image/requirements.lock",
         "decision_endpoints/_assets/lambda/build_run/handler.py",
         "decision_endpoints/_assets/lambda/endpoint_log_group/handler.py",
         "decision_endpoints/_assets/lambda/shared/response.py",
@@ -99,7 +113,11 @@ def test_the_wheel_carries_what_the_constructs_deploy(wheel: Path) -> None:
 
 def test_an_installed_wheel_finds_its_assets(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    program = "from decision_endpoints.assets import *; print(lambda_root(), package_folder('decision_client'))"
+    program = """
+from decision_endpoints.assets import *
+with adapter_image_folder() as folder:
+    print(lambda_root(), package_folder("decision_client"), len(list(folder.iterdir())))
+"""
 
     # PYTHONPATH comes before the source roots of the checkout that this interpreter knows.
     found = subprocess.run(
@@ -113,4 +131,5 @@ def test_an_installed_wheel_finds_its_assets(wheel: Path, tmp_path: Path) -> Non
     assert found.stdout.split() == [
         str(tmp_path / "decision_endpoints" / "_assets" / "lambda"),
         str(tmp_path / "decision_client"),
+        "7",
     ]

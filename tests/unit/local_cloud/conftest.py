@@ -9,6 +9,7 @@ import pytest
 from local_cloud.lifecycle import start, stop
 from local_cloud.running_cloud import RunningCloud
 from tests.support.aws_clients import ClientFactory, clients_of
+from tests.support.builds import BUCKET, Builds
 from tests.support.stacks import Stacks
 
 
@@ -28,3 +29,9 @@ def client(cloud: RunningCloud) -> Iterator[ClientFactory]:
 @pytest.fixture
 def stacks(client: ClientFactory) -> Stacks:
     return Stacks(client)
+
+
+@pytest.fixture(scope="session")
+def builds(cloud: RunningCloud, client: ClientFactory) -> Builds:
+    client("s3").create_bucket(Bucket=BUCKET)
+    return Builds(cloud, client)

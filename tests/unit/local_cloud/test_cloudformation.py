@@ -183,24 +183,19 @@ def test_a_project_of_a_template_builds_and_logs_where_it_says(stacks: Stacks, c
     stacks.delete(stack)
 
 
-def test_a_project_that_needs_docker_fails_the_stack(stacks: Stacks) -> None:
+def test_a_project_that_is_not_emulated_fails_the_stack(stacks: Stacks) -> None:
     stack = stacks.create(
         {
             "Project": {
                 "Type": "AWS::CodeBuild::Project",
                 "Properties": {
                     "Artifacts": {"Type": "NO_ARTIFACTS"},
-                    "Environment": {
-                        "Type": "LINUX_CONTAINER",
-                        "Image": "x",
-                        "ComputeType": "BUILD_GENERAL1_SMALL",
-                        "PrivilegedMode": True,
-                    },
+                    "Environment": {"Type": "LINUX_CONTAINER", "Image": "x", "ComputeType": "BUILD_GENERAL1_SMALL"},
                     "ServiceRole": FUNCTION_ROLE,
-                    "Source": {"Type": "NO_SOURCE", "BuildSpec": "version: 0.2"},
+                    "Source": {"Type": "GITHUB", "Location": "https://github.com/x/y"},
                 },
             }
         }
     )
 
-    assert "privilegedMode, which needs Docker" in stacks.failure(stack)
+    assert "does not emulate source.type GITHUB" in stacks.failure(stack)
