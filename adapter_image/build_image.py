@@ -1,18 +1,21 @@
 """Builds the adapter's image on AWS's llama.cpp container and pushes it, once for a tag; runs in CodeBuild.
 
 The environment says what: `BASE_IMAGE`, by digest; `REPOSITORY`, the URI of the account's own; `TAG`, made of all that
-decides the image; `PLATFORM`, as Docker calls it. The working directory is the Docker context.
+decides the image; `SOURCE_SHA256`, of the source that the tag was made of; `PLATFORM`, as Docker calls it. The working
+directory is that source, and the Docker context.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -22,6 +25,7 @@ _REGISTRY = r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?"
 _REPOSITORY = re.compile(rf"(?P<registry>{_REGISTRY})/(?P<name>[a-z0-9]+([._/-][a-z0-9]+)*)")
 _BASE = re.compile(rf"(?P<registry>{_REGISTRY})/[a-z0-9._/-]+@sha256:[0-9a-f]{{64}}")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _PLATFORMS = ("linux/amd64", "linux/arm64")
 
 Docker = Callable[[list[str], bytes | None], None]
@@ -33,11 +37,12 @@ class BuildRefused(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The image to make: what it is built on, where it goes, and for which processor."""
+    """The image to make: what it is built on and made of, where it goes, and for which processor."""
 
     base: str
     repository: str
     tag: str
+    source_sha256: str
     platform: str
 
     @property
@@ -48,11 +53,13 @@ class Wanted:
 
 def read_wanted(environment: Mapping[str, str]) -> Wanted:
     """Read the build's environment variables; BuildRefused names all that is wrong with them."""
-    values = {name: environment.get(name, "") for name in ("BASE_IMAGE", "REPOSITORY", "TAG", "PLATFORM")}
+    names = ("BASE_IMAGE", "REPOSITORY", "TAG", "SOURCE_SHA256", "PLATFORM")
+    values = {name: environment.get(name, "") for name in names}
     allowed = {
         "BASE_IMAGE": (_BASE, "give a private ECR repository and a digest, <registry>/<name>@sha256:<64 hex digits>"),
         "REPOSITORY": (_REPOSITORY, "give the URI of a private ECR repository, without tag"),
         "TAG": (_TAG, "give 1 to 128 letters, digits and . _ -"),
+        "SOURCE_SHA256": (_SHA256, "give 64 lower-case hex digits, the digest of this build's source"),
         "PLATFORM": (re.compile("|".join(_PLATFORMS)), f"give {' or '.join(_PLATFORMS)}"),
     }
     complaints = [
@@ -62,16 +69,26 @@ def read_wanted(environment: Mapping[str, str]) -> Wanted:
     ]
     if complaints:
         raise BuildRefused("; ".join(complaints))
-    return Wanted(values["BASE_IMAGE"], values["REPOSITORY"], values["TAG"], values["PLATFORM"])
+    return Wanted(*(values[name] for name in names))
 
 
-def build(wanted: Wanted, client: Callable[[str], Any], docker: Docker, say: Callable[[str], None]) -> str:
+def source_sha256(folder: Path) -> str:
+    """The digest of a source, as the construct that made the tag counts it: no byte code, no hidden files."""
+    inner = ((file, file.relative_to(folder).parts) for file in folder.rglob("*") if file.is_file())
+    kept = sorted((parts, file) for file, parts in inner if not any(p.startswith((".", "__pycache__")) for p in parts))
+    listing = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  ./{'/'.join(parts)}\n" for parts, file in kept]
+    return hashlib.sha256("".join(listing).encode()).hexdigest()
+
+
+def build(wanted: Wanted, source: str, client: Callable[[str], Any], docker: Docker, say: Callable[[str], None]) -> str:
     """Make the image unless its tag is there, and return its digest.
 
     Parameters
     ----------
     wanted:
         What to make.
+    source:
+        The digest of the Docker context that is here.
     client:
         Gives the ECR client of a region.
     docker:
@@ -85,6 +102,13 @@ def build(wanted: Wanted, client: Callable[[str], Any], docker: Docker, say: Cal
     if digest:
         say(f"{wanted.reference} is there already as {digest}: nothing to do")
         return digest
+    if source != wanted.source_sha256:
+        # The project has the source of its own last deploy, and the tag is of the template's: it cannot be moved, so a
+        # wrong image would keep it.
+        raise BuildRefused(
+            f"the project's source has the digest {source}, and {wanted.tag} is made of {wanted.source_sha256}: first "
+            "deploy the stack that holds the AdapterImage, from the same checkout or installation"
+        )
     base = _match(_BASE, wanted.base)
     for registry in dict.fromkeys([(base["registry"], base["region"]), (own["registry"], own["region"])]):
         _log_in(client(registry[1]), registry[0], docker)
@@ -145,7 +169,7 @@ def run_docker(arguments: list[str], password: bytes | None) -> None:
 def main() -> int:
     """Build, and say in one last line what came of it."""
     try:
-        digest = build(read_wanted(os.environ), _client, run_docker, _say)
+        digest = build(read_wanted(os.environ), source_sha256(Path.cwd()), _client, run_docker, _say)
     except (BuildRefused, ClientError, BotoCoreError) as error:
         _say(f"image refused: {error}")
         return 1

@@ -11,7 +11,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCES = ("constructs", "adapter_image", "client", "provenance", "stacks", "local_cloud", "gate", "app.py", "tests")
+SOURCES = (
+    "constructs",
+    "adapter_image",
+    "client",
+    "provenance",
+    "stacks",
+    "local_cloud",
+    "gate",
+    "docs",
+    "examples",
+    "app.py",
+    "tests",
+)
 # What every function's archive gets beside its own folder.
 SHARED = "lambda/shared"
 

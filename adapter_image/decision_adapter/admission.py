@@ -33,8 +33,12 @@ SHORTEST_RETRY_MS = 100
 
 
 def prompt_bytes(request: DecisionRequest) -> int:
-    """About how many bytes of prompt a request renders to: its state once, and what each decision adds."""
-    return FIXED_BYTES + _bytes([request.state]) + sum(FIXED_BYTES + _bytes(_texts(each)) for each in request.decisions)
+    """About how many bytes of prompt a request renders to: its state once, and what each decision adds to it."""
+    added = sum(
+        (FIXED_BYTES + _bytes(_texts(each))) * max(1, min(request.permutations, len(each.options)))
+        for each in request.decisions
+    )
+    return FIXED_BYTES + _bytes([request.state]) + added
 
 
 def _texts(decision: Decision) -> Iterable[JsonValue]:

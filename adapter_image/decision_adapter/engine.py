@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 import time
@@ -10,58 +9,19 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
 
 from decision_adapter.admission import Admission, Place, prompt_bytes
-from decision_adapter.decision import Decision, DecisionRequest, ModelIdentity, Option, ScoredRequest
+from decision_adapter.decision import DecisionRequest, ModelIdentity, ScoredRequest
 from decision_adapter.errors import Abandoned, Busy, EngineFailed, ModelRefused, RequestRefused
+from decision_adapter.health import Health, State
 from decision_adapter.request_log import Log, where
+from decision_adapter.scoring import WARM_UP, Scorer, check
 
 # One failure may be the request's; so many in a row are the engine's.
 FAILURES_UNTIL_UNHEALTHY = 3
 
 # No request is begun that takes more than two deadlines at the best pace (see admission); this long, none runs at any.
 WEDGED_AFTER_DEADLINES = 4
-
-PROBABILITY_SUM_TOLERANCE = 1e-6
-
-
-class Scorer(Protocol):
-    """What the engine thread owns; every call comes from that thread."""
-
-    @property
-    def identity(self) -> ModelIdentity:
-        """What answers."""
-
-    def measure(self, request: DecisionRequest, /) -> int:
-        """How many tokens the request takes to evaluate; raises `RequestRefused`, evaluates nothing."""
-
-    def score(self, request: DecisionRequest, /, *, cancelled: Callable[[], bool] = ...) -> ScoredRequest:
-        """The scores, in the request's order; raises `EngineFailed`, and `Abandoned` once `cancelled` says so."""
-
-    def close(self) -> None:
-        """Free the model."""
-
-
-class State(StrEnum):
-    """Where the engine is in its life."""
-
-    LOADING = "loading"
-    READY = "ready"
-    REFUSED = "refused"
-    FAILED = "failed"
-    STOPPED = "stopped"
-
-
-@dataclass(frozen=True)
-class Health:
-    """What /ping says: `serving` or not, and why not, in a sentence. `retryable`: whether time may mend it."""
-
-    serving: bool
-    state: State
-    reason: str = ""
-    retryable: bool = True
 
 
 @dataclass(frozen=True)
@@ -143,6 +103,11 @@ class Engine:
         if self._identity is None:
             raise EngineFailed("the model is not loaded")
         return self._identity
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their turn."""
+        return self._admission.waiting
 
     def start(self) -> None:
         """Begin to load; returns at once."""
@@ -228,6 +193,7 @@ class Engine:
             sha256=scorer.identity.sha256,
             device=scorer.identity.device,
             threads=scorer.identity.threads,
+            gpu_layers=scorer.identity.gpu_layers,
             tokens_per_second=round(pace.tokens_per_second, 1) if pace.measured else None,
         )
         return scorer
@@ -238,16 +204,15 @@ class Engine:
 
     def _warm_up(self, scorer: Scorer) -> None:
         """Prove that the model gives numbers before anyone is told it is ready, and learn its pace."""
-        request = DecisionRequest("The kettle is on.", (_WARM_UP,))
         began = self._clock()
         try:
-            tokens = scorer.measure(request)
-            _check(request, scorer.score(request))
+            tokens = scorer.measure(WARM_UP)
+            check(WARM_UP, scorer.score(WARM_UP))
         except RequestRefused:
             return  # a context limit below even this: the pace is learned from what fits
         except EngineFailed as failure:
             raise ModelRefused(f"the model loads and gives no usable answer: {failure}") from failure
-        self._admission.pace.learn(tokens=tokens, prompt_bytes=prompt_bytes(request), seconds=self._clock() - began)
+        self._admission.pace.learn(tokens=tokens, prompt_bytes=prompt_bytes(WARM_UP), seconds=self._clock() - began)
 
     def _serve(self, scorer: Scorer, job: _Job) -> None:
         if not job.future.set_running_or_notify_cancel():
@@ -287,7 +252,7 @@ class Engine:
             if seconds > pace.seconds_for(tokens):
                 pace.learn(tokens=tokens, prompt_bytes=job.place.prompt_bytes, seconds=seconds)
             raise
-        _check(job.request, scored)
+        check(job.request, scored)
         pace.learn(tokens=tokens, prompt_bytes=job.place.prompt_bytes, seconds=self._clock() - evaluated_from)
         return Served(scored, queue_seconds=began - job.entered)
 
@@ -306,23 +271,3 @@ class Engine:
             job = self._jobs.get()
             if job is not None and job.future.set_running_or_notify_cancel():
                 job.future.set_exception(EngineFailed(reason))
-
-
-def _check(request: DecisionRequest, scored: ScoredRequest) -> None:
-    """Raise `EngineFailed` unless every decision has its own finite probabilities, which sum to 1."""
-    if [score.decision_id for score in scored.scores] != [decision.id for decision in request.decisions]:
-        raise EngineFailed("the scores are not those of the request's decisions")
-    for score, decision in zip(scored.scores, request.decisions, strict=True):
-        if not len(score.probabilities) == len(score.logits) == len(score.slot_token_ids) == len(decision.options):
-            raise EngineFailed("the scores are not those of the decision's options")
-        if not all(map(math.isfinite, (*score.probabilities, *score.logits, score.slot_mass))):
-            raise EngineFailed("the model's logits are not finite")
-        if abs(sum(score.probabilities) - 1) > PROBABILITY_SUM_TOLERANCE:
-            raise EngineFailed("the probabilities do not sum to 1")
-
-
-_WARM_UP = Decision(
-    id="warm-up",
-    question="Is the kettle on?",
-    options=(Option("yes", "The kettle is on."), Option("no", "The kettle is off.")),
-)

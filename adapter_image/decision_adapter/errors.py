@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+Place = tuple[str | int, ...]
+"""Where in a request's body something is: field names and indices, from the outside in."""
+
 
 class RequestRefused(ValueError):
-    """The request itself is wrong; the text says what, where, what is allowed. Nothing was evaluated."""
+    """The request itself is wrong; the text says what, where, what is allowed. Nothing was evaluated.
+
+    `place` is as much of the path to it as is known, `kind` a word for programs: missing, value_error and the like.
+    """
+
+    def __init__(self, reason: str, *, place: Place = (), kind: str = "value_error") -> None:
+        super().__init__(reason)
+        self.place = place
+        self.kind = kind
+
+
+class TooManyOptions(RequestRefused):
+    """A decision has more options than the model has answer slots, or than the settings allow."""
+
+    def __init__(self, decision_id: str, count: int, limit: int) -> None:
+        super().__init__(f"decision {decision_id!r} has {count} options, the limit is {limit}", kind="too_long")
+        self.decision_id = decision_id
 
 
 class PromptTooLong(RequestRefused):
@@ -40,3 +59,19 @@ class EngineFailed(Exception):
 
 class ModelRefused(Exception):
     """The model, the engine or the device is not what was asked for; the process must not serve."""
+
+
+class OffloadIncomplete(ModelRefused):
+    """Not all the layers that were to be are on a GPU: `offloaded` of the model's `layers`, None if nothing said.
+
+    `devices` is what the engine sees.
+    """
+
+    def __init__(
+        self, reason: str, *, asked: int, offloaded: int | None = None, layers: int | None = None, devices: str
+    ) -> None:
+        super().__init__(reason)
+        self.asked = asked
+        self.offloaded = offloaded
+        self.layers = layers
+        self.devices = devices

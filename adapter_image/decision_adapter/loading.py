@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from decision_adapter.engine import Scorer
 from decision_adapter.errors import ModelRefused
 from decision_adapter.request_log import Log
+from decision_adapter.scoring import Scorer
 from decision_adapter.settings import Settings
 from decision_provenance.digest import Digest, HashCancelled, hash_file
 from decision_provenance.manifest import PackagedFile, package_digest

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from decision_adapter.caller_text import CallerText
 from decision_adapter.chat_template import Frame, render_frame
-from decision_adapter.decision import Decision, JsonValue, Option
+from decision_adapter.decision import MAX_OPTIONS, Decision, JsonValue, Option
 from decision_adapter.errors import ModelRefused, RequestRefused
 from decision_adapter.llama import Model
 from decision_adapter.profile import Profile
-from decision_adapter.slots import Slots, prove_slots
+from decision_adapter.slots import Slot, Slots, prove_slots
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,13 @@ class Prefix:
 class Prompt:
     """A whole prompt. Its suffix tokens never depend on its prefix, nor on other decisions.
 
+    `slots` are what its options are called, in their order;
     `sha256` is of the UTF-8 text of the rendered prompt, from the template's first character to the generation prompt.
     """
 
     prefix: Prefix
     suffix: tuple[int, ...]
+    slots: tuple[Slot, ...]
     sha256: str
 
     @property
@@ -55,6 +57,8 @@ class PromptWriter:
         The prompt's words.
     max_tokens:
         The limit of one prompt; only texts far above it are refused here (`TextTooLong`).
+    max_options:
+        The most options a decision may have; the model's slots may allow fewer. Default: as many as there are slots.
 
     Raises
     ------
@@ -62,12 +66,13 @@ class PromptWriter:
         If the model has no chat template, or one that cannot be used, or no usable answer slots.
     """
 
-    def __init__(self, model: Model, profile: Profile, *, max_tokens: int) -> None:
+    def __init__(self, model: Model, profile: Profile, *, max_tokens: int, max_options: int = MAX_OPTIONS) -> None:
         template = model.chat_template
         if template is None:
             raise ModelRefused(f"{model.path} has no chat template: package a chat model whose GGUF holds one")
         vocab = model.vocab
         self._profile = profile
+        self._max_options = max_options
         self._frame: Frame = render_frame(
             template,
             system=profile.system,
@@ -99,21 +104,31 @@ class PromptWriter:
 
         Raises
         ------
+        TooManyOptions
+            If the decision has more options than there are slots for.
         RequestRefused
             If a text of the decision cannot be written.
         """
+        slots = self.slots.first(len(decision.options), decision_id=decision.id, limit=self._max_options)
+        text = self._profile.suffix_text(
+            self._question(decision), self._options(decision.options, slots), codes=len(slots[-1].text) > 1
+        )
         what = f"question with its options of decision {decision.id!r}"
-        text = self._profile.suffix_text(decision.question, self._options(decision.options))
         suffix = (*self._caller_text.tokenize(text, what=what), *self._tail)
         sha256 = hashlib.sha256((prefix.text + text + self._frame.tail).encode()).hexdigest()
-        return Prompt(prefix, suffix, sha256)
+        return Prompt(prefix, suffix, slots, sha256)
 
-    def _options(self, options: tuple[Option, ...]) -> str:
+    def _question(self, decision: Decision) -> str:
+        if not decision.question:
+            return self._profile.default_question(decision.kind)
+        return as_text(decision.question, what=f"question of decision {decision.id!r}")
+
+    def _options(self, options: tuple[Option, ...], slots: tuple[Slot, ...]) -> str:
         lines = (
             self._profile.option_text(
-                letter, option.id, as_text(option.description, what=f"description of option {option.id!r}")
+                slot.text, option.id, as_text(option.description, what=f"description of option {option.id!r}")
             )
-            for letter, option in zip(self.slots.letters, options, strict=False)
+            for slot, option in zip(slots, options, strict=True)
         )
         return "\n".join(lines)
 

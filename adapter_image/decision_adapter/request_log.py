@@ -12,6 +12,9 @@ import msgspec
 
 Field = str | int | float | bool | None
 
+# Under this, most of the probability fell on no option: the model did not answer the question as it was put.
+LOW_SLOT_MASS = 0.5
+
 
 class Log:
     """Writes events; safe to call from any thread.
@@ -43,7 +46,8 @@ class RequestRecord:
     `path` is the route, or "other"; `outcome` is one of answered, refused, busy, unavailable, failed, gone.
     Milliseconds are of waiting (`queue_ms`), of evaluating (`prefix_ms`, `suffix_ms`) and of all from arrival to answer
     (`total_ms`). `input_tokens` is the sum over the decisions, `cached_tokens` what the prefix did not evaluate again,
-    `slot_mass` the least of the decisions. CloudWatch's metric filters read these fields.
+    `slot_mass` the least of the decisions. CloudWatch's metric filters read these fields. A `slot_mass` under
+    `LOW_SLOT_MASS` is told by a line of its own, `low_slot_mass`, which is the one that an alarm counts.
     """
 
     request_id: str
@@ -60,7 +64,7 @@ class RequestRecord:
     slot_mass: float | None = None
 
     def write_to(self, log: Log) -> None:
-        """Write the line."""
+        """Write the line, and the one about a low slot mass."""
         log.write(
             "request",
             path=self.path,
@@ -76,6 +80,8 @@ class RequestRecord:
             slot_mass=self.slot_mass,
             request_id=self.request_id,
         )
+        if self.slot_mass is not None and self.slot_mass < LOW_SLOT_MASS:
+            log.write("low_slot_mass", slot_mass=self.slot_mass, request_id=self.request_id)
 
 
 def where(failure: BaseException) -> str | None:

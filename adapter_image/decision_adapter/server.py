@@ -17,9 +17,9 @@ import uvicorn
 from decision_adapter.admission import Admission
 from decision_adapter.app import App, create_app
 from decision_adapter.engine import Engine
-from decision_adapter.errors import ModelRefused
+from decision_adapter.errors import ModelRefused, OffloadIncomplete
 from decision_adapter.loading import LoadScorer, WrongModel, load_verified
-from decision_adapter.request_log import Log
+from decision_adapter.request_log import Field, Log
 from decision_adapter.settings import Settings, SettingsRefused
 from decision_adapter.wire import Limits
 
@@ -76,6 +76,7 @@ class _Process:
             limits=Limits(max_decisions=settings.max_decisions, max_options=settings.max_options),
             deadline_seconds=settings.deadline_seconds,
             log=log,
+            api_key=settings.api_key,
         )
         self._server = _Server(app, log)
 
@@ -101,12 +102,25 @@ class _Process:
     def _model_refused(self, refusal: ModelRefused) -> None:
         if self._stopping:
             return
-        if isinstance(refusal, WrongModel):
-            self._log.write("model_refused", reason=str(refusal), expected=refusal.expected, found=refusal.found)
-            return
-        self._log.write("model_refused", reason=str(refusal))
-        self._exit_code = EXIT_MODEL_REFUSED
-        self._server.should_exit = True
+        self._log.write("model_refused", reason=str(refusal), **_cause(refusal))
+        if not isinstance(refusal, WrongModel):
+            self._exit_code = EXIT_MODEL_REFUSED
+            self._server.should_exit = True
+
+
+def _cause(refusal: ModelRefused) -> dict[str, Field]:
+    """Whose fault it is, the model's, the engine's or the offload's, as alarms tell them apart, and its numbers."""
+    if isinstance(refusal, WrongModel):
+        return {"cause": "model", "expected": refusal.expected, "found": refusal.found}
+    if isinstance(refusal, OffloadIncomplete):
+        return {
+            "cause": "offload",
+            "asked": refusal.asked,
+            "offloaded": refusal.offloaded,
+            "layers": refusal.layers,
+            "devices": refusal.devices,
+        }
+    return {"cause": "engine"}
 
 
 class _Server(uvicorn.Server):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from decision_adapter.calibration import is_temperature
+from decision_adapter.decision import MAX_OPTIONS
 from decision_provenance.digest import parse_sha256
 
 # SageMaker ends an invocation after 60 s; an answer that arrives later reaches nobody.
@@ -50,7 +52,14 @@ class Settings:
     max_decisions:
         `DECISION_MAX_DECISIONS` of one request, 1–1024. Default: 64.
     max_options:
-        `DECISION_MAX_OPTIONS` of one decision, 2–26: a slot is a single letter. Default: 26.
+        `DECISION_MAX_OPTIONS` of one decision, 2–255; a model's vocabulary may have slots for fewer, and the SemIf
+        contract takes at most 26. Default: 255.
+    temperature_choice, temperature_score, temperature_noul:
+        `DECISION_TEMPERATURE_CHOICE`, `…_SCORE`, `…_NOUL`, numbers above 0 that the logits of such questions are
+        divided by. Default: those of the package's manifest, else 1.
+    api_key:
+        `DECISION_API_KEY`, the key that every request but `/ping` must bring as `Authorization: Bearer …`; visible
+        ASCII without blanks. SageMaker passes no such header on: leave it out there. Default: none is asked for.
     host:
         `DECISION_HOST`, the address to listen on. Default: 0.0.0.0.
     port:
@@ -79,7 +88,11 @@ class Settings:
     profile: Path | None = None
     deadline_seconds: int = 50
     max_decisions: int = 64
-    max_options: int = 26
+    max_options: int = 255
+    temperature_choice: float | None = None
+    temperature_score: float | None = None
+    temperature_noul: float | None = None
+    api_key: str | None = field(default=None, repr=False)
     host: str = "0.0.0.0"  # noqa: S104  SageMaker reaches the container from outside it
     port: int = 8080
 
@@ -103,7 +116,8 @@ class Settings:
             try:
                 values[setting.field] = setting.parse(text)
             except ValueError as refusal:
-                problems.append(f"{variable} is {text!r}: {refusal}")
+                found = "not usable" if setting.secret else repr(text)
+                problems.append(f"{variable} is {found}: {refusal}")
         if problems:
             raise SettingsRefused("\n".join(problems))
         return cls(**values)  # type: ignore[arg-type]  # each parser returns its field's type
@@ -118,6 +132,7 @@ def _unknown(variable: str) -> str:
 class _Setting:
     field: str
     parse: Callable[[str], object]
+    secret: bool = False
 
 
 def _whole(lowest: int, highest: int, *, unit: str = "") -> Callable[[str], int]:
@@ -135,6 +150,21 @@ def _whole(lowest: int, highest: int, *, unit: str = "") -> Callable[[str], int]
 def _text(text: str) -> str:
     if not text or text != text.strip() or not text.isprintable():
         raise ValueError("give a name without blanks around it, or leave the variable out")
+    return text
+
+
+def _temperature(text: str) -> float:
+    # float() would take "nan", "inf", "1_0" and digits of other scripts.
+    plain = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) is not None
+    if not plain or not is_temperature(float(text)):
+        raise ValueError("give a number above 0, such as 1.25, or leave the variable out")
+    return float(text)
+
+
+def _key(text: str) -> str:
+    # What a header can carry, and what no client would trim.
+    if re.fullmatch(r"[!-~]+", text) is None:
+        raise ValueError("give visible ASCII characters without blanks, or leave the variable out")
     return text
 
 
@@ -163,7 +193,11 @@ _SETTINGS: dict[str, _Setting] = {
     "DECISION_PROFILE": _Setting("profile", _path),
     "DECISION_DEADLINE_SECONDS": _Setting("deadline_seconds", _whole(1, INVOCATION_LIMIT_SECONDS - 1, unit="seconds")),
     "DECISION_MAX_DECISIONS": _Setting("max_decisions", _whole(1, 1024)),
-    "DECISION_MAX_OPTIONS": _Setting("max_options", _whole(2, 26)),
+    "DECISION_MAX_OPTIONS": _Setting("max_options", _whole(2, MAX_OPTIONS)),
+    "DECISION_TEMPERATURE_CHOICE": _Setting("temperature_choice", _temperature),
+    "DECISION_TEMPERATURE_SCORE": _Setting("temperature_score", _temperature),
+    "DECISION_TEMPERATURE_NOUL": _Setting("temperature_noul", _temperature),
+    "DECISION_API_KEY": _Setting("api_key", _key, secret=True),
     "DECISION_HOST": _Setting("host", _text),
     "SAGEMAKER_BIND_TO_PORT": _Setting("port", _whole(0, 65535)),
 }

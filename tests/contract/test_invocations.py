@@ -143,14 +143,12 @@ def test_a_gzip_body_and_a_chunked_body_are_decoded(client: httpx.Client) -> Non
     assert answers(result_of(packed)) == answers(result_of(chunked)) == answers(result_of(ask(client, single())))
 
 
-def test_a_zstd_body_is_a_415_and_not_called_invalid_json(client: httpx.Client) -> None:
+def test_a_body_in_an_unknown_coding_is_a_415_and_not_called_invalid_json(client: httpx.Client) -> None:
     response = client.post(
-        "/invocations",
-        content=b"\x28\xb5\x2f\xfd",
-        headers={"content-type": "application/json", "content-encoding": "zstd"},
+        "/invocations", content=b"x", headers={"content-type": "application/json", "content-encoding": "br"}
     )
 
-    assert "zstd" in refused(response, 415)
+    assert "br" in refused(response, 415)
 
 
 def test_another_content_type_is_a_415(client: httpx.Client) -> None:

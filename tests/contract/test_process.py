@@ -325,6 +325,9 @@ def test_what_cannot_be_ready_in_time_is_told_at_once(environment: dict[str, str
     for response in busy:
         assert set(response.json()) == {"error", "retryable", "retry_after_ms"}
         assert response.json()["retryable"] is True
+        after_ms = response.json()["retry_after_ms"]
+        assert response.headers["retry-after-ms"] == str(after_ms)
+        assert response.headers["retry-after"] == str(math.ceil(after_ms / 1000))
         assert response.elapsed.total_seconds() < 1.9
 
 

@@ -19,6 +19,7 @@ from tests.support.waiting import PATIENCE_SECONDS, eventually
 
 ADAPTER = (sys.executable, "-m", "decision_adapter")
 STUB_ADAPTER = (sys.executable, "-m", "tests.support.stub_adapter")
+PATIENT_ADAPTER = (sys.executable, "-m", "tests.support.patient_adapter")
 
 REPOSITORY = Path(__file__).parents[2]
 

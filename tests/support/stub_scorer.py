@@ -93,6 +93,7 @@ def _score(state: JsonValue, decision: Decision, replaced: Replacement) -> Score
         slot_mass=mass,
         argmax_token_id=0,
         input_tokens=128,
+        suffix_tokens=64,
         prompt_sha256="cd" * 32,
         seconds=0.001,
     )

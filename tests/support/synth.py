@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
-
-# Before jsii starts: its banner about Node 20 would be in every test's output.
-os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
-# The CDK's own template validator takes three quarters of a synth; a real deploy runs it.
-os.environ.setdefault("CDK_VALIDATION", "false")
 
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template

@@ -5,6 +5,8 @@ Its answers mean nothing, its arithmetic is exact enough (F32) to compare two wa
 
 from __future__ import annotations
 
+import itertools
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,9 @@ CHAT_TEMPLATE = (
 
 # One pair, so that byte pair encoding has something to merge: " A" is a token of its own.
 MERGES = (("Ġ", "A"),)
+
+# Every code of two capital letters is a token of its own, as most are in a real vocabulary.
+CODE_MERGES = (*MERGES, *itertools.product(string.ascii_uppercase, string.ascii_uppercase))
 
 
 @dataclass(frozen=True)

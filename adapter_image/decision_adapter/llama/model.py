@@ -6,7 +6,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from decision_adapter.errors import ModelRefused
+from decision_adapter.errors import ModelRefused, OffloadIncomplete
 from decision_adapter.llama.library import Library
 from decision_adapter.llama.vocab import Vocab
 
@@ -26,8 +26,8 @@ class Model:
     Raises
     ------
     ModelRefused
-        If layers are to be offloaded and no GPU is visible, if the file cannot be loaded, or if llama.cpp offloaded
-        another number of layers than it was told.
+        If the file cannot be loaded; `OffloadIncomplete` if layers are to be offloaded and no GPU is visible, or if
+        llama.cpp offloaded another number of layers than it was told.
     """
 
     def __init__(self, library: Library, path: Path, *, n_gpu_layers: int = 0) -> None:
@@ -80,11 +80,16 @@ class Model:
     def _refuse_without_gpu(self, n_gpu_layers: int) -> None:
         # A GPU back end loads, and has its name in the list of back ends, on machines without any such device.
         if n_gpu_layers != 0 and not any(device.is_gpu for device in self.library.devices):
-            seen = ", ".join(str(device) for device in self.library.devices)
-            raise ModelRefused(
-                f"{n_gpu_layers} layers are to be offloaded and no GPU is visible; the devices are: {seen}. "
-                "Use an instance with a GPU and its driver, or offload 0 layers"
+            raise OffloadIncomplete(
+                f"{n_gpu_layers} layers are to be offloaded and no GPU is visible; the devices are: {self._seen()}. "
+                "Use an instance with a GPU and its driver, or offload 0 layers",
+                asked=n_gpu_layers,
+                offloaded=0,
+                devices=self._seen(),
             )
+
+    def _seen(self) -> str:
+        return ", ".join(str(device) for device in self.library.devices)
 
     def _refuse_encoder(self) -> None:
         if self.library.c.llama_model_has_encoder(self._handle):
@@ -95,11 +100,19 @@ class Model:
         offloaded = self.library.log.offloaded
         if offloaded is None:
             if n_gpu_layers:
-                raise ModelRefused(
+                raise OffloadIncomplete(
                     f"{self.library.path} did not report how many layers it offloaded, {n_gpu_layers} were asked for: "
-                    "use a build of llama.cpp that this adapter was tested with"
+                    "use a build of llama.cpp that this adapter was tested with",
+                    asked=n_gpu_layers,
+                    devices=self._seen(),
                 )
             return
         done, layers = offloaded
         if done != min(n_gpu_layers, layers):
-            raise ModelRefused(f"{n_gpu_layers} of {layers} layers were to be offloaded, llama.cpp offloaded {done}")
+            raise OffloadIncomplete(
+                f"{n_gpu_layers} of {layers} layers were to be offloaded, llama.cpp offloaded {done}",
+                asked=n_gpu_layers,
+                offloaded=done,
+                layers=layers,
+                devices=self._seen(),
+            )

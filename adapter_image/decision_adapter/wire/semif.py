@@ -7,33 +7,42 @@ from typing import Annotated, Any
 
 import msgspec
 
-from decision_adapter.decision import Decision, DecisionRequest, JsonValue, ModelIdentity, Option, Score, ScoredRequest
+from decision_adapter.decision import Decision, DecisionRequest, JsonValue, ModelIdentity, Option, ScoredRequest
 from decision_adapter.errors import RequestRefused
-from decision_adapter.wire import Limits, Timing, strict_json
+from decision_adapter.wire import Limits, Problem, Refusal, Timing, strict_json
+from decision_adapter.wire.semif_answer import encode
 
-READOUT = "softmax over the option slots' logits at the last prompt token; no token is generated"
-PROBABILITY_STATUS = "conditional on the options given, uncalibrated"
+# A slot is a single letter in this contract.
+MAX_OPTIONS = 26
+
+# What the description of the interface says and the reading checks in words of its own.
+TEXT_OR_STRUCTURE = msgspec.Meta(extra_json_schema={"type": ["string", "object", "array"]})
+NOT_EMPTY = msgspec.Meta(extra_json_schema={"minLength": 1, "minItems": 1, "minProperties": 1})
 
 NonEmptyText = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class _Option(msgspec.Struct):
+class SemifOption(msgspec.Struct):
+    """One option; its id comes back byte for byte."""
+
     id: NonEmptyText
     # msgspec knows no recursive types; what it reads as Any is a JsonValue.
-    description: str | list[Any] | dict[str, Any]
+    description: Annotated[str | list[Any] | dict[str, Any], NOT_EMPTY]
 
 
-class _Decision(msgspec.Struct):
+class SemifDecision(msgspec.Struct):
+    """One question about a state; ids are unique in a request, and option ids in a decision."""
+
     id: NonEmptyText
-    state: msgspec.Raw
+    state: Annotated[msgspec.Raw, TEXT_OR_STRUCTURE, NOT_EMPTY]
     question: NonEmptyText
-    options: list[_Option]
+    options: Annotated[list[SemifOption], msgspec.Meta(extra_json_schema={"minItems": 2, "maxItems": MAX_OPTIONS})]
 
 
 # Fields it does not know are ignored: every field that means something is required, so a misspelt one is found missing.
 class _Request(msgspec.Struct):
-    decision: _Decision | msgspec.UnsetType = msgspec.UNSET
-    decisions: list[_Decision] | msgspec.UnsetType = msgspec.UNSET
+    decision: SemifDecision | msgspec.UnsetType = msgspec.UNSET
+    decisions: list[SemifDecision] | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,10 @@ class SemifRequest:
 
     request: DecisionRequest
     single: bool
+
+    def encode(self, scored: ScoredRequest, model: ModelIdentity, timing: Timing) -> bytes:
+        """Write the answer's body, see `semif_answer`."""
+        return encode(self.request, scored, model, timing, single=self.single)
 
 
 def decode(body: bytes, limits: Limits) -> SemifRequest:
@@ -60,7 +73,7 @@ def decode(body: bytes, limits: Limits) -> SemifRequest:
     'n'
     """
     read = strict_json.decode(_DECODER, body)
-    if isinstance(read.decision, _Decision):
+    if isinstance(read.decision, SemifDecision):
         if isinstance(read.decisions, list):
             raise RequestRefused('the request has both "decision" and "decisions": give exactly one of them')
         return SemifRequest(_request([read.decision], limits), single=True)
@@ -69,35 +82,20 @@ def decode(body: bytes, limits: Limits) -> SemifRequest:
     raise RequestRefused('the request has neither "decision" nor "decisions": give exactly one of them')
 
 
-def encode(asked: SemifRequest, scored: ScoredRequest, model: ModelIdentity, timing: Timing) -> bytes:
-    """Write the answer's body: floats unrounded, options in the request's order."""
-    described = _model(model)
-    # What this decision alone cost; the shared prefix is in `timing`, or, where nothing shares it, here.
-    own_prefix_seconds = scored.prefix_seconds if asked.single else 0.0
-    results = [
-        _result(decision, score, described, own_prefix_seconds + score.seconds, timing)
-        for decision, score in zip(asked.request.decisions, scored.scores, strict=True)
-    ]
-    if asked.single:
-        return msgspec.json.encode({"result": results[0]})
-    return msgspec.json.encode(
-        {
-            "results": results,
-            "timing": _BatchTiming(
-                batch_size=len(results),
-                prefix_tokens=scored.prefix_tokens,
-                prefill_seconds=scored.prefix_seconds,
-                suffix_forward_seconds=scored.suffix_seconds,
-                total_seconds=timing.total_seconds,
-            ),
-        }
-    )
+def refusal(problem: Problem) -> Refusal:
+    """A problem as this contract tells it; what concerns a retry is in the body, for SageMaker passes no header on."""
+    body: dict[str, object] = {"error": problem.message}
+    if problem.retryable is not None:
+        body["retryable"] = problem.retryable
+    if problem.retry_after_ms is not None:
+        body["retry_after_ms"] = problem.retry_after_ms
+    return Refusal(problem.status, body)
 
 
 _DECODER = msgspec.json.Decoder(_Request)
 
 
-def _request(read: list[_Decision], limits: Limits) -> DecisionRequest:
+def _request(read: list[SemifDecision], limits: Limits) -> DecisionRequest:
     if not read:
         raise RequestRefused('"decisions" is empty: give at least one')
     if len(read) > limits.max_decisions:
@@ -117,19 +115,20 @@ def _request(read: list[_Decision], limits: Limits) -> DecisionRequest:
     return DecisionRequest(state=_state(read[0]), decisions=decisions)
 
 
-def _state(read: _Decision) -> JsonValue:
+def _state(read: SemifDecision) -> JsonValue:
     state = strict_json.decode_value(read.state)
     if not isinstance(state, str | list | dict) or not state:
         raise RequestRefused(f"decision {read.id!r} has no usable state: give a non-empty string, object or array")
     return state
 
 
-def _decision(read: _Decision, limits: Limits) -> Decision:
+def _decision(read: SemifDecision, limits: Limits) -> Decision:
     count = len(read.options)
-    if not 2 <= count <= limits.max_options:
+    most = min(MAX_OPTIONS, limits.max_options)
+    if not 2 <= count <= most:
         raise RequestRefused(
             f"decision {read.id!r} ({_shortened(read.question)!r}) has {count} option{'s' * (count != 1)}: "
-            f"from 2 to {limits.max_options} are allowed"
+            f"from 2 to {most} are allowed"
         )
     repeated = _first_repeated([option.id for option in read.options])
     if repeated is not None:
@@ -137,7 +136,7 @@ def _decision(read: _Decision, limits: Limits) -> Decision:
     return Decision(read.id, read.question, tuple(_option(read.id, option) for option in read.options))
 
 
-def _option(decision_id: str, read: _Option) -> Option:
+def _option(decision_id: str, read: SemifOption) -> Option:
     if not read.description:
         raise RequestRefused(f"option {read.id!r} of decision {decision_id!r} has no description: say what it means")
     strict_json.refuse_depth(read.description)
@@ -155,85 +154,3 @@ def _first_repeated(ids: list[str]) -> str | None:
 
 def _shortened(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-class _Versions(msgspec.Struct):
-    engine: str
-    prompt_profile: str
-    prompt: str
-
-
-class _Model(msgspec.Struct):
-    name: str
-    file: str
-    bytes: int
-    sha256: str
-    architecture: str
-    threads: int
-    context_tokens: int
-    gpu_layers: int
-    backend: str
-    device: str
-    versions: _Versions
-
-
-class _Result(msgspec.Struct):
-    id: str
-    option_ids: tuple[str, ...]
-    probabilities: tuple[float, ...]
-    option_logits: tuple[float, ...]
-    answer_token_ids: tuple[int, ...]
-    input_tokens: int
-    allowed_token_mass: float
-    full_vocab_argmax_id: int
-    prompt_sha256: str
-    prompt_version: str
-    model: _Model
-    readout: str
-    probability_status: str
-    forward_seconds: float
-    total_seconds: float
-
-
-class _BatchTiming(msgspec.Struct):
-    batch_size: int
-    prefix_tokens: int
-    prefill_seconds: float
-    suffix_forward_seconds: float
-    total_seconds: float
-
-
-def _result(decision: Decision, score: Score, model: _Model, forward_seconds: float, timing: Timing) -> _Result:
-    return _Result(
-        id=decision.id,
-        option_ids=tuple(option.id for option in decision.options),
-        probabilities=score.probabilities,
-        option_logits=score.logits,
-        answer_token_ids=score.slot_token_ids,
-        input_tokens=score.input_tokens,
-        allowed_token_mass=score.slot_mass,
-        full_vocab_argmax_id=score.argmax_token_id,
-        prompt_sha256=score.prompt_sha256,
-        prompt_version=model.versions.prompt,
-        model=model,
-        readout=READOUT,
-        probability_status=PROBABILITY_STATUS,
-        forward_seconds=forward_seconds,
-        total_seconds=timing.total_seconds,
-    )
-
-
-def _model(model: ModelIdentity) -> _Model:
-    return _Model(
-        name=model.name,
-        file=model.file,
-        bytes=model.bytes,
-        sha256=model.sha256,
-        architecture=model.architecture,
-        threads=model.threads,
-        context_tokens=model.context_tokens,
-        gpu_layers=model.gpu_layers,
-        backend=model.backend,
-        device=model.device,
-        versions=_Versions(engine=model.engine, prompt_profile=model.prompt_profile, prompt=model.prompt_version),
-    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from decision_adapter.errors import ModelRefused
+from decision_adapter.errors import OffloadIncomplete
 from decision_adapter.llama import Library, Model
 from decision_adapter.llama.library import Device
 from decision_adapter.llama.log import LogTail
@@ -74,7 +74,7 @@ def test_a_build_that_offloads_other_layers_than_it_was_told_is_refused(
 ) -> None:
     with_gpu = replace(library, log=OffloadLog(said), devices=(Device("GPU", "CUDA0", "NVIDIA L4"),))
 
-    with pytest.raises(ModelRefused, match=refusal):
+    with pytest.raises(OffloadIncomplete, match=refusal):
         Model(with_gpu, tiny_path, n_gpu_layers=asked)
 
 

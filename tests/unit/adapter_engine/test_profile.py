@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from decision_adapter.errors import ModelRefused
@@ -36,7 +37,7 @@ def test_without_a_file_the_built_in_words_are_used() -> None:
 
 def test_the_built_in_profile_would_pass_its_own_check(tmp_path: Path) -> None:
     path = tmp_path / "default.json"
-    path.write_text(json.dumps({field: getattr(DEFAULT_PROFILE, field) for field in WORDS}))
+    path.write_text(json.dumps(msgspec.to_builtins(DEFAULT_PROFILE)))
 
     assert load_profile(path) == DEFAULT_PROFILE
 
@@ -68,6 +69,9 @@ def test_braces_and_placeholders_in_a_callers_text_stay_text(write) -> None:  # 
         ({"user": "{state} {question} {options"}, "write {{ and }} for braces"),
         ({"option": "{id}: {description}"}, "option has the placeholders"),
         ({"bare_option": "{letter} {description}"}, "bare_option has the placeholders"),
+        ({"user_codes": "{question} {state} {options}"}, "user_codes must have {state} before"),
+        ({"user_codes": "{state} {question}"}, "user_codes has the placeholders"),
+        ({"user_codes": "{state} {question} {options}"}, "user_codes must be the same as user up to {state}"),
         ({"name": " "}, "name is empty"),
         ({"version": 7}, "Expected `str`, got `int` - at `$.version`"),
         ({"sytem": "x"}, "unknown field `sytem`"),
@@ -80,6 +84,19 @@ def test_a_wrong_profile_is_refused_with_what_is_wrong(write, changes: dict[str,
 
     assert reason in str(refusal.value)
     assert "profile.json" in str(refusal.value)
+
+
+def test_options_called_by_codes_are_asked_for_in_their_own_words(write) -> None:  # type: ignore[no-untyped-def]
+    profile = load_profile(write(user_codes="{{note}} {state} {options} ({question})"))
+
+    assert profile.suffix_text("Q", "O", codes=True) == " O (Q)"
+    assert profile.suffix_text("Q", "O") == " | Q | O {end}"
+
+
+def test_a_profile_without_words_for_codes_asks_as_ever(write) -> None:  # type: ignore[no-untyped-def]
+    profile = load_profile(write())
+
+    assert profile.suffix_text("Q", "O", codes=True) == profile.suffix_text("Q", "O")
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 100_000, b"null"])

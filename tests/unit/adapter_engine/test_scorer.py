@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from decision_adapter.decision import Decision, DecisionRequest, Option, Score
-from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused, PromptTooLong, RequestRefused
+from decision_adapter.decision import Decision, DecisionRequest, Kind, Option, Score
+from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused, PromptTooLong, RequestRefused, TooManyOptions
 from decision_adapter.llama import Context, Library, Model
 from decision_adapter.profile import DEFAULT_PROFILE
 from decision_adapter.prompt import PromptWriter
 from decision_adapter.scorer import Scorer
 from decision_adapter.slots import read_slots
+from tests.support.tiny_gguf import CODE_MERGES, write_tiny_gguf
 
 Ask = Callable[..., Decision]
 LoadScorer = Callable[..., Scorer]
@@ -68,7 +69,7 @@ def evaluate_afresh(library: Library, path: Path, state: str, decisions: list[De
         prompt = writer.prompt(writer.prefix(state), decision)
         context = Context(model, n_seq_max=2, n_ctx_seq=2048, n_threads=1)
         context.decode(0, [*prompt.prefix.tokens, *prompt.suffix], position=0)
-        reading = read_slots(context.logits(), writer.slots.token_ids[: len(decision.options)])
+        reading = read_slots(context.logits(), [slot.token_id for slot in prompt.slots])
         context.close()
         probabilities.append(reading.probabilities)
     model.close()
@@ -204,6 +205,76 @@ def test_a_prefix_under_64_tokens_is_evaluated_with_each_question(
     assert evaluated == [score.input_tokens for score in scored.scores]
 
 
+def test_a_score_in_several_orders_is_the_mean_of_those_orders_mapped_back(scorer: Scorer, ask: Ask) -> None:
+    options = ("a", "b", "c", "d")
+    orders = [options, ("c", "d", "a", "b")]
+    each = [scorer.score(of("x", ask("q", *order))).scores[0] for order in orders]
+    by_option = [dict(zip(order, one.probabilities, strict=True)) for order, one in zip(orders, each, strict=True)]
+
+    averaged = scorer.score(DecisionRequest("x", (ask("q", *options),), permutations=2)).scores[0]
+
+    assert averaged.probabilities == tuple(math.fsum(p[option] for p in by_option) / 2 for option in options)
+    assert averaged.slot_mass == math.fsum(one.slot_mass for one in each) / 2
+    assert (averaged.permutations, averaged.prompt_sha256) == (2, each[0].prompt_sha256)
+    assert averaged.suffix_tokens == sum(one.suffix_tokens for one in each)
+
+
+def test_measure_counts_every_order(scorer: Scorer, many: list[Decision], evaluated: list[int]) -> None:
+    request = DecisionRequest(LONG_STATE, tuple(many[:5]), permutations=3)
+
+    measured = scorer.measure(request)
+    scorer.score(request)
+
+    assert sum(evaluated) == measured
+
+
+def test_options_in_many_orders_are_as_exact_as_in_one(load: LoadScorer, each_path: Path, many: list[Decision]) -> None:
+    request = DecisionRequest(LONG_STATE, tuple(many[:4]), permutations=3)
+    scorer = load(each_path)
+    first = {score.decision_id: bits(score) for score in scorer.score(request).scores}
+
+    again = DecisionRequest(LONG_STATE, tuple(reversed(many[:4])), permutations=3)
+
+    assert {score.decision_id: bits(score) for score in scorer.score(again).scores} == first
+
+
+def test_only_its_own_kind_is_drawn_by_a_temperature(load: LoadScorer, tiny_path: Path) -> None:
+    options = (Option("0", "Low"), Option("1", "High"))
+    kinds: tuple[Kind, ...] = ("choice", "score", "noul")
+    request = of("x", *(Decision(kind, "q", options, kind) for kind in kinds))
+    plain = load(tiny_path).score(request).scores
+
+    choice, score, noul = load(tiny_path, temperature_score=2.0).score(request).scores
+
+    assert (bits(choice), bits(noul)) == (bits(plain[0]), bits(plain[2]))
+    assert score.probabilities != plain[1].probabilities
+    assert (choice.temperature, score.temperature) == (1.0, 2.0)
+
+
+def test_a_missing_question_is_asked_in_the_words_of_its_kind(scorer: Scorer) -> None:
+    options = (Option("yes", None), Option("no", None))
+    kinds: tuple[Kind, ...] = ("choice", "score", "noul")
+    scores = scorer.score(of("x", *(Decision(kind, None, options, kind) for kind in kinds))).scores
+
+    for kind, score in zip(kinds, scores, strict=True):
+        spoken = Decision(kind, DEFAULT_PROFILE.default_question(kind), options)
+        assert bits(scorer.score(of("x", spoken)).scores[0]) == bits(score)
+    assert len({score.prompt_sha256 for score in scores}) == 3
+
+
+def test_hundreds_of_options_are_as_exact_as_two(load: LoadScorer, tmp_path: Path, ask: Ask) -> None:
+    path = write_tiny_gguf(tmp_path / "wide.gguf", merges=CODE_MERGES, context_length=16_384)
+    scorer = load(path, context_tokens=8192)
+    large = ask("q", *(f"o{n}" for n in range(255)), decision_id="large")
+    small = ask("q", decision_id="small")
+    together = {score.decision_id: bits(score) for score in scorer.score(of(LONG_STATE, large, small)).scores}
+
+    alone = load(path, context_tokens=8192, prefixes=1)
+
+    for decision in (small, large):
+        assert bits(alone.score(of(LONG_STATE, decision)).scores[0]) == together[decision.id]
+
+
 def tokens_of(scorer: Scorer, state: str, decision: Decision) -> int:
     return scorer.score(of(state, decision)).scores[0].input_tokens
 
@@ -246,11 +317,14 @@ def test_a_limit_beyond_what_the_model_was_trained_on_is_refused(load: LoadScore
         load(tiny_path, context_tokens=4097)
 
 
-def test_too_many_options_are_refused_with_the_count_and_the_limit(scorer: Scorer, ask: Ask) -> None:
+def test_more_options_than_a_vocabulary_has_slots_are_refused_with_the_count_and_the_limit(
+    scorer: Scorer, ask: Ask
+) -> None:
     twenty_seven = [f"o{n}" for n in range(27)]
 
-    with pytest.raises(RequestRefused, match="decision 'd' has 27 options, the limit is 26"):
-        scorer.score(of("x", ask("q", *twenty_seven)))
+    # The tiny model's tokens are bytes: it has no code of two letters.
+    with pytest.raises(TooManyOptions, match="decision 'd' has 27 options, the limit is 26"):
+        scorer.measure(of("x", ask("q", *twenty_seven)))
 
     assert len(scorer.score(of("x", ask("q", *twenty_seven[:26]))).scores[0].probabilities) == 26
 

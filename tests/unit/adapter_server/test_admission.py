@@ -178,3 +178,17 @@ def test_the_state_counts_once_however_many_decisions_share_it() -> None:
     assert prompt_bytes(DecisionRequest("s" * 1000, decisions)) == 4 * FIXED_BYTES + 1000 + 3 * (
         2 + 1 + 1 + 2 + 4 + 1 + 1
     )
+
+
+def test_every_order_of_the_options_counts_as_far_as_there_are_options() -> None:
+    decisions = tuple(
+        Decision(str(count), "Q?", tuple(Option(str(n), None) for n in range(count))) for count in (1, 2, 5)
+    )
+    once = prompt_bytes(DecisionRequest("", decisions)) - FIXED_BYTES
+    each = [prompt_bytes(DecisionRequest("", (decision,))) - FIXED_BYTES for decision in decisions]
+
+    assert once == sum(each)
+    assert (
+        prompt_bytes(DecisionRequest("", decisions, permutations=3))
+        == FIXED_BYTES + each[0] + 2 * each[1] + 3 * each[2]
+    )

@@ -4,12 +4,14 @@ import asyncio
 import gzip
 import time
 import tracemalloc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 from starlette.requests import ClientDisconnect, Request
 
-from decision_adapter.body import LIMIT_BYTES, BodyRefused, read_body
+from decision_adapter.body import read_body
+from decision_adapter.coding import LIMIT_BYTES, BodyRefused
+from tests.support.zstd import zstd
 
 JSON = {"content-type": "application/json"}
 
@@ -92,35 +94,67 @@ def test_gzip_is_decoded(coding: str) -> None:
     assert read([gzip.compress(b'{"a": 1}')], JSON | {"content-encoding": coding}) == b'{"a": 1}'
 
 
-@pytest.mark.parametrize("coding", ["zstd", "br", "deflate", "gzip, gzip", "nonsense"])
-def test_another_coding_is_a_415_that_names_gzip(coding: str) -> None:
-    assert "send gzip" in refused(415, headers=JSON | {"content-encoding": coding})
+@pytest.mark.parametrize("level", [-5, 3, 19])
+def test_zstd_is_decoded(level: int) -> None:
+    body = b'{"a": "%s"}' % (b"many words " * 100_000)
+
+    assert read([zstd.compress(body, level)], JSON | {"content-encoding": "zstd"}) == body
 
 
+def test_a_zstd_stream_that_does_not_tell_its_length_is_decoded() -> None:
+    stream = zstd.ZstdCompressor(level=19)
+    packed = stream.compress(b'{"a"') + stream.compress(b": 1}") + stream.flush()
+
+    assert read([packed], JSON | {"content-encoding": "ZSTD"}) == b'{"a": 1}'
+
+
+@pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "gzip, zstd", "nonsense"])
+def test_another_coding_is_a_415_that_names_those_there_are(coding: str) -> None:
+    assert "send gzip, zstd" in refused(415, headers=JSON | {"content-encoding": coding})
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd.compress}
+
+
+@pytest.mark.parametrize("coding", COMPRESS)
 @pytest.mark.parametrize(
-    "body",
-    [b"{}", gzip.compress(b"{}")[:-1], gzip.compress(b"{}") + b"{}", gzip.compress(b"{}")[:12]],
+    "spoil",
+    [lambda packed: b"{}", lambda packed: packed[:-1], lambda packed: packed + b"{}", lambda packed: packed[:6]],
     ids=["plain", "a byte short", "more behind it", "only its head"],
 )
-def test_bytes_that_are_no_whole_gzip_are_a_400(body: bytes) -> None:
-    assert "gzip" in refused(400, [body], JSON | {"content-encoding": "gzip"})
+def test_bytes_that_are_not_what_their_coding_says_are_a_400(coding: str, spoil: Callable[[bytes], bytes]) -> None:
+    body = spoil(COMPRESS[coding](b"{}"))
+
+    assert coding in refused(400, [body], JSON | {"content-encoding": coding})
 
 
-def test_a_small_body_that_unpacks_to_gigabytes_costs_neither_memory_nor_time() -> None:
-    bomb = gzip.compress(b"\0" * 200_000_000, compresslevel=1)
+@pytest.mark.parametrize("coding", COMPRESS)
+def test_a_small_body_that_unpacks_to_gigabytes_costs_neither_memory_nor_time(coding: str) -> None:
+    bomb = (
+        gzip.compress(b"\0" * 200_000_000, compresslevel=1) if coding == "gzip" else zstd.compress(b"\0" * 200_000_000)
+    )
     tracemalloc.start()
     began = time.monotonic()
 
-    assert "decoded body" in refused(413, [bomb], JSON | {"content-encoding": "gzip"})
+    assert "decoded body" in refused(413, [bomb], JSON | {"content-encoding": coding})
 
     assert time.monotonic() - began < 2
     assert tracemalloc.get_traced_memory()[1] < 5 * LIMIT_BYTES
     tracemalloc.stop()
 
 
-def test_many_members_do_not_take_quadratic_time() -> None:
+def test_a_zstd_window_over_what_a_body_may_have_is_refused_before_it_is_given_memory() -> None:
+    wide: dict[int, int] = {zstd.CompressionParameter.window_log: 27, zstd.CompressionParameter.content_size_flag: 0}
+    stream = zstd.ZstdCompressor(options=wide)
+    packed = stream.compress(b"{}") + stream.flush()
+
+    assert "window" in refused(400, [packed], JSON | {"content-encoding": "zstd"})
+
+
+@pytest.mark.parametrize("coding", COMPRESS)
+def test_many_members_do_not_take_quadratic_time(coding: str) -> None:
     began = time.monotonic()
 
-    assert "one gzip member" in refused(400, [gzip.compress(b"") * 100_000], JSON | {"content-encoding": "gzip"})
+    assert f"send one {coding}" in refused(400, [COMPRESS[coding](b"") * 100_000], JSON | {"content-encoding": coding})
 
     assert time.monotonic() - began < 2

@@ -13,8 +13,9 @@ import pytest
 
 from decision_adapter.admission import Admission, prompt_bytes
 from decision_adapter.decision import Decision, DecisionRequest, Option
-from decision_adapter.engine import Engine, Served, State
+from decision_adapter.engine import Engine, Served
 from decision_adapter.errors import Abandoned, EngineFailed, ModelRefused, PromptTooLong, RequestRefused
+from decision_adapter.health import State
 from decision_adapter.request_log import Log
 from tests.support.stub_scorer import IDENTITY, StubScorer, probabilities_of
 from tests.support.waiting import eventually

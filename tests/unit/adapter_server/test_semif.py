@@ -224,9 +224,11 @@ def test_a_key_given_twice_in_one_object_is_refused(body: bytes) -> None:
 
 def test_the_answer_has_exactly_the_documented_fields() -> None:
     asked = decode(single())
-    answer = json.loads(semif.encode(asked, StubScorer().score(asked.request), IDENTITY, Timing(total_seconds=1.5)))
+    answer = json.loads(
+        asked.encode(StubScorer().score(asked.request), IDENTITY, Timing(queue_seconds=0.5, total_seconds=1.5))
+    )
 
-    assert set(answer) == {"result"}
+    assert set(answer) == {"result", "x_provenance"}
     assert set(answer["result"]) == {
         "id", "option_ids", "probabilities", "option_logits", "answer_token_ids", "input_tokens", "allowed_token_mass",
         "full_vocab_argmax_id", "prompt_sha256", "prompt_version", "model", "readout", "probability_status",
@@ -239,9 +241,11 @@ def test_the_answer_has_exactly_the_documented_fields() -> None:
 
 def test_a_list_of_decisions_is_answered_in_its_order_with_its_timing() -> None:
     asked = decode({"decisions": [decision(id=name) for name in "zam"]})
-    answer = json.loads(semif.encode(asked, StubScorer().score(asked.request), IDENTITY, Timing(total_seconds=1.5)))
+    answer = json.loads(
+        asked.encode(StubScorer().score(asked.request), IDENTITY, Timing(queue_seconds=0.5, total_seconds=1.5))
+    )
 
-    assert set(answer) == {"results", "timing"}
+    assert set(answer) == {"results", "timing", "x_provenance"}
     assert [result["id"] for result in answer["results"]] == ["z", "a", "m"]
     assert answer["timing"] == {
         "batch_size": 3,
@@ -257,7 +261,7 @@ def test_mass_outside_the_options_is_told() -> None:
     scored = StubScorer().score(asked.request)
     lost = ScoredRequest((replace(scored.scores[0], slot_mass=0.4),), 64, 0, 0.0, 0.0)
 
-    answer = json.loads(semif.encode(asked, lost, IDENTITY, Timing(total_seconds=0.0)))
+    answer = json.loads(asked.encode(lost, IDENTITY, Timing(queue_seconds=0.5, total_seconds=0.0)))
 
     assert answer["result"]["allowed_token_mass"] == 0.4
 
@@ -266,6 +270,6 @@ def test_mass_outside_the_options_is_told() -> None:
 def test_floats_are_not_rounded(probability: float) -> None:
     asked = decode(single())
     scored = StubScorer(lambda _: (probability, 1 - probability)).score(asked.request)
-    answer = json.loads(semif.encode(asked, scored, IDENTITY, Timing(total_seconds=0.0)))
+    answer = json.loads(asked.encode(scored, IDENTITY, Timing(queue_seconds=0.5, total_seconds=0.0)))
 
     assert math.isclose(answer["result"]["probabilities"][0], probability, rel_tol=0, abs_tol=0)

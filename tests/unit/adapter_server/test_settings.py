@@ -30,6 +30,10 @@ def test_every_documented_variable_is_read() -> None:
             "DECISION_DEADLINE_SECONDS": "20",
             "DECISION_MAX_DECISIONS": "8",
             "DECISION_MAX_OPTIONS": "16",
+            "DECISION_TEMPERATURE_CHOICE": "1.5",
+            "DECISION_TEMPERATURE_SCORE": "2",
+            "DECISION_TEMPERATURE_NOUL": "0.75",
+            "DECISION_API_KEY": "k3y",
             "DECISION_HOST": "127.0.0.1",
             "SAGEMAKER_BIND_TO_PORT": "0",
         }
@@ -48,6 +52,10 @@ def test_every_documented_variable_is_read() -> None:
         deadline_seconds=20,
         max_decisions=8,
         max_options=16,
+        temperature_choice=1.5,
+        temperature_score=2.0,
+        temperature_noul=0.75,
+        api_key="k3y",
         host="127.0.0.1",
         port=0,
     )
@@ -82,7 +90,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_right_one(misspelt: str, ri
         ("DECISION_THREADS", "99999999999"),
         ("DECISION_CONTEXT_TOKENS", "1e3"),
         ("DECISION_DEADLINE_SECONDS", "60"),
-        ("DECISION_MAX_OPTIONS", "27"),
+        ("DECISION_MAX_OPTIONS", "256"),
         ("DECISION_MAX_OPTIONS", "1"),
         ("SAGEMAKER_BIND_TO_PORT", "65536"),
     ],
@@ -108,3 +116,24 @@ def test_all_problems_come_in_one_error() -> None:
         Settings.from_environment({"DECISION_THREADS": "x", "DECISION_PREFIX": "2", "DECISION_MAX_DECISIONS": "0"})
 
     assert len(str(refused.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize("kind", ["CHOICE", "SCORE", "NOUL"])
+@pytest.mark.parametrize(
+    "value", ["0", "0.0", "-1", "nan", "NaN", "inf", "Infinity", "1e999", "1e-999", "warm", "", " 1", "1_0", "\u0663"]
+)
+def test_a_temperature_that_is_no_number_above_0_is_refused(kind: str, value: str) -> None:
+    with pytest.raises(SettingsRefused, match=f"DECISION_TEMPERATURE_{kind} is .*give a number above 0"):
+        Settings.from_environment({f"DECISION_TEMPERATURE_{kind}": value})
+
+
+@pytest.mark.parametrize("key", ["", "two words", "s\u00e9same", "line\n"])
+def test_a_key_no_header_can_carry_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(SettingsRefused, match="DECISION_API_KEY is not usable: give visible ASCII") as refusal:
+        Settings.from_environment({"DECISION_API_KEY": key})
+
+    assert not key or key not in str(refusal.value)
+
+
+def test_settings_do_not_show_the_key() -> None:
+    assert "sesame" not in repr(Settings(api_key="sesame"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from aws_cdk import Environment, Stack
 from aws_cdk.assertions import Match, Template
 
 from decision_endpoints import AdapterImage, BuiltImage, DlcImage, InvalidArguments
-from decision_endpoints.assets import adapter_image_folder
+from decision_endpoints.assets import adapter_image_folder, folder_sha256
 from tests.support.synth import DLC_IMAGE, new_app, new_stack, resources
 
 OTHER_BASE = DlcImage("cpu", digest=f"sha256:{'2e08b331' * 8}")
@@ -130,6 +131,13 @@ def test_the_build_is_given_the_base_by_digest_and_the_tag(serving: Template) ->
         in (run["Properties"]["Environment"])
     )
     assert f'"TAG":"{tag}"' in run["Properties"]["Environment"]
+
+
+def test_the_build_is_told_the_source_that_its_tag_is_made_of(serving: Template) -> None:
+    (run,) = resources(serving, "Custom::BuildRun")
+
+    with adapter_image_folder() as folder:
+        assert json.loads(run["Properties"]["Environment"])["SOURCE_SHA256"] == folder_sha256(folder)
 
 
 def test_another_base_or_a_rebuild_changes_nothing_of_what_lasts(lasting: Template) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import build_image
 from decision_endpoints import assets
 from tests.support.synth import ROOT
 
@@ -40,6 +41,16 @@ def test_the_image_asset_is_the_docker_context_with_its_build_beside_it() -> Non
     assert top == {"Dockerfile", "build-requirements.lock", "build_image.py", "buildspec.yml", "requirements.lock"}
     assert {"decision_adapter/server.py", "decision_provenance/digest.py"} <= set(files)
     assert not [file for file in files if "__pycache__" in file]
+
+
+def test_the_image_build_counts_its_source_as_the_construct_that_names_it() -> None:
+    with assets.adapter_image_folder() as folder:
+        counted = assets.folder_sha256(folder)
+        # What running it may leave behind.
+        (folder / "__pycache__").mkdir()
+        (folder / "__pycache__" / "build_image.cpython-313.pyc").write_bytes(b"\0")
+
+        assert build_image.source_sha256(folder) == counted
 
 
 def test_an_installed_client_never_wins_over_the_one_in_the_packaging_asset(tmp_path: Path) -> None:

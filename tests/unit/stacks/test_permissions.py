@@ -19,6 +19,10 @@ KNOW_NO_RESOURCE = {
 OF_THE_RESOURCE = ("AWS::KMS::Key",)
 
 
+# Of the CDK's function that empties a bucket which goes with its stack: AWSLambdaBasicExecutionRole. It takes no role.
+MAY_HAVE_A_MANAGED_POLICY = "CustomS3AutoDeleteObjectsCustomResourceProviderRole3B1BD092"
+
+
 @dataclass(frozen=True)
 class Granted:
     """One statement that allows something, and the resource of the template it stands in."""
@@ -69,15 +73,15 @@ def test_nobody_outside_the_account_is_allowed_anything(templates: Templates) ->
     assert public == []
 
 
-def test_no_role_has_a_managed_policy_whose_words_are_not_in_the_template(templates: Templates) -> None:
-    attached = [
-        f"{stack} {logical_id}"
-        for stack, template in templates.items()
+def test_no_role_has_a_managed_policy_but_the_one_that_takes_none_of_ours(templates: Templates) -> None:
+    attached = {
+        logical_id
+        for template in templates.values()
         for logical_id, resource in template["Resources"].items()
         if resource.get("Properties", {}).get("ManagedPolicyArns")
-    ]
+    }
 
-    assert attached == []
+    assert attached == {MAY_HAVE_A_MANAGED_POLICY}
 
 
 def test_only_services_of_aws_and_roles_of_a_stack_itself_take_a_role(templates: Templates) -> None:
