@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "BASE_IMAGE": f"{BASE_REGISTRY}/llama-cpp@sha256:{'1f19c220' * 8}",
     "REPOSITORY": f"{OWN_REGISTRY}/routing-image-abc",
     "TAG": "cpu-0123456789abcdef",
+    "SOURCE_SHA256": "13c16f42" * 8,
     "PLATFORM": "linux/amd64",
 }
 REFERENCE = f"{ENVIRONMENT['REPOSITORY']}:{ENVIRONMENT['TAG']}"
@@ -70,9 +71,9 @@ class Registry:
             if self.push_fails:
                 raise BuildRefused("docker push failed with status 1")
 
-    def build(self, **changes: str) -> str:
+    def build(self, *, source: str = ENVIRONMENT["SOURCE_SHA256"], **changes: str) -> str:
         wanted = build_image.read_wanted(ENVIRONMENT | changes)
-        return build_image.build(wanted, self.client, self.docker, self.lines.append)
+        return build_image.build(wanted, source, self.client, self.docker, self.lines.append)
 
     @property
     def commands(self) -> list[str]:
@@ -151,6 +152,19 @@ def test_an_image_that_ecr_does_not_know_after_its_push_fails_the_build() -> Non
         Registry(loses_images=True).build()
 
 
+def test_a_source_that_the_tag_is_not_made_of_is_refused_before_docker_is_asked() -> None:
+    registry = Registry()
+
+    with pytest.raises(BuildRefused, match="first deploy the stack that holds the AdapterImage"):
+        registry.build(source="ab" * 32)
+
+    assert registry.calls == []
+
+
+def test_an_image_that_is_there_is_the_answer_whatever_source_the_project_has() -> None:
+    assert Registry(pushed=True).build(source="ab" * 32) == DIGEST
+
+
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
@@ -158,6 +172,7 @@ def test_an_image_that_ecr_does_not_know_after_its_push_fails_the_build() -> Non
         ("BASE_IMAGE", f"docker.io/llama-cpp@sha256:{'ab' * 32}", "a private ECR repository and a digest"),
         ("REPOSITORY", f"{OWN_REGISTRY}/routing:v1", "without tag"),
         ("TAG", "-x", "1 to 128 letters"),
+        ("SOURCE_SHA256", "13C16F42" * 8, "64 lower-case hex digits"),
         ("PLATFORM", "linux/386", "linux/amd64 or linux/arm64"),
         ("PLATFORM", "", "linux/amd64 or linux/arm64"),
     ],
@@ -219,6 +234,7 @@ def test_the_last_line_says_what_came_of_it(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(build_image, "_client", registry.client)
     monkeypatch.setattr(build_image, "run_docker", registry.docker)
+    monkeypatch.setattr(build_image, "source_sha256", lambda _: ENVIRONMENT["SOURCE_SHA256"])
 
     assert build_image.main() == status
     assert capsys.readouterr().out.splitlines()[-1].startswith(last)

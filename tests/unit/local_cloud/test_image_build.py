@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import uuid
 import zipfile
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from decision_endpoints.assets import adapter_image_folder
+from decision_endpoints.assets import adapter_image_folder, folder_sha256
 from tests.support.builds import Builds, commands
 
 PRIVILEGED = {
@@ -21,14 +22,22 @@ PRIVILEGED = {
 BASE = f"763104351884.dkr.ecr.us-east-1.amazonaws.com/llama-cpp@sha256:{'1f19c220' * 8}"
 
 
+@dataclass(frozen=True)
+class Source:
+    """What the AdapterImage project builds from, as the CDK packs it, and the digest that a template says it has."""
+
+    packed: bytes
+    sha256: str
+
+
 @pytest.fixture(scope="module")
-def source() -> bytes:
-    """What the AdapterImage project builds from, as the CDK packs it."""
+def source() -> Source:
     content = io.BytesIO()
-    with adapter_image_folder() as folder, zipfile.ZipFile(content, "w") as packed:
-        for file in sorted(folder.rglob("*")):
-            packed.write(file, file.relative_to(folder))
-    return content.getvalue()
+    with adapter_image_folder() as folder:
+        with zipfile.ZipFile(content, "w") as packed:
+            for file in sorted(folder.rglob("*")):
+                packed.write(file, file.relative_to(folder))
+        return Source(content.getvalue(), folder_sha256(folder))
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +48,23 @@ def repository(builds: Builds) -> str:
 
 
 @pytest.fixture(scope="module")
-def first_build(builds: Builds, source: bytes, repository: str) -> Any:
+def first_build(builds: Builds, source: Source, repository: str) -> Any:
     return build_image(builds, source, repository)
 
 
-def build_image(builds: Builds, source: bytes, repository: str) -> Any:
-    variables = {"BASE_IMAGE": BASE, "REPOSITORY": repository, "TAG": "cpu-1", "PLATFORM": "linux/amd64"}
+def build_image(builds: Builds, source: Source, repository: str) -> Any:
+    variables = {
+        "BASE_IMAGE": BASE,
+        "REPOSITORY": repository,
+        "TAG": "cpu-1",
+        "SOURCE_SHA256": source.sha256,
+        "PLATFORM": "linux/amd64",
+    }
     given = [{"name": name, "value": value} for name, value in variables.items()]
     environment = PRIVILEGED | {"environmentVariables": given}
-    return builds.run("", source=builds.s3_source(source) | {"buildspec": "buildspec.yml"}, environment=environment)
+    return builds.run(
+        "", source=builds.s3_source(source.packed) | {"buildspec": "buildspec.yml"}, environment=environment
+    )
 
 
 def test_the_adapters_image_is_built_and_pushed_and_its_digest_reported(
@@ -63,7 +80,7 @@ def test_the_adapters_image_is_built_and_pushed_and_its_digest_reported(
 
 
 @pytest.mark.usefixtures("first_build")
-def test_an_image_is_built_once_for_a_tag(builds: Builds, source: bytes, repository: str) -> None:
+def test_an_image_is_built_once_for_a_tag(builds: Builds, source: Source, repository: str) -> None:
     again = build_image(builds, source, repository)
 
     assert again["buildStatus"] == "SUCCEEDED"
