@@ -110,7 +110,9 @@ def test_a_cli_that_was_killed_is_said_to_have_been(cloud: RunningCloud, cdk_tha
 
 
 def test_an_interrupted_deploy_leaves_no_cli_behind(cloud: RunningCloud, cdk_that: CdkThat, tmp_path: Path) -> None:
-    cdk_that("echo '✨  Synthesis time: 5s'; echo $$ > pid; exec sleep 60".replace("pid", str(tmp_path / "pid")))
+    pid_file = tmp_path / "pid"
+    # The news that interrupts comes after its number is written down.
+    cdk_that(f"echo $$ > {pid_file}; echo '✨  Synthesis time: 5s'; exec sleep 60")
 
     def interrupt(news: str) -> None:
         raise KeyboardInterrupt
@@ -118,5 +120,4 @@ def test_an_interrupted_deploy_leaves_no_cli_behind(cloud: RunningCloud, cdk_tha
     with pytest.raises(KeyboardInterrupt):
         CdkCli(cloud).deploy("local/*", interrupt)
 
-    pid_file = tmp_path / "pid"
-    assert not pid_file.exists() or not Path(f"/proc/{pid_file.read_text().strip()}").exists()
+    assert not Path("/proc", pid_file.read_text().strip()).exists()
