@@ -28,7 +28,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
 UV := $(BIN)/uv
 
-.PHONY: help preflight demo down test check format serve install sample-model lock clean
+.PHONY: help preflight demo down test check conformance format api bench bench-synth soak serve install sample-model lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -53,6 +53,21 @@ check: install ## The gate before a deploy, offline and without credentials (BAS
 format: install ## Format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+api: install ## Write the API reference in docs/api/ anew from the docstrings
+	@$(BIN)/python -m docs.generate_api
+
+bench: install sample-model $(VENV)/.bench-installed ## Measure this adapter and its peers (about an hour; BENCH_ARGS= for less)
+	@$(BIN)/python -m tests.bench.decisions $(BENCH_ARGS)
+
+bench-synth: install ## Measure the synth of all environments against an empty CDK app
+	@$(BIN)/python -m tests.bench.synth $(BENCH_ARGS)
+
+soak: install ## Flood the adapter with three times the load it can bear, then stop it (3 minutes)
+	@$(BIN)/python -m tests.bench.soak $(BENCH_ARGS)
+
+conformance: install sample-model ## jevcompat, every requirement, on the sample model (takes many minutes)
+	@CONFORMANCE=1 HOME=$(CACHE)/home $(BIN)/python -m pytest -n 0 -k real_model tests/contract/test_conformance.py
 
 serve: install sample-model ## Run only the adapter on 127.0.0.1 (PORT=8080 MODEL=file.gguf)
 	@$(BIN)/python -m local_cloud.serve --model "$(MODEL)" --port $(or $(PORT),8080)
@@ -83,12 +98,17 @@ node_modules/.installed: package-lock.json package.json
 	@$(BIN)/python -c 'import sys; from local_cloud.demo.preflight import sample_model_problem; sys.exit(sample_model_problem())'
 	@touch $@
 
+$(VENV)/.bench-installed: requirements-bench.txt $(VENV)/.installed
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements-bench.txt
+	@touch $@
+
 LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate
 ADAPTER_NEEDS := import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["adapter"]))
 
 lock: $(VENV)/.installed ## Write the lock files anew from pyproject.toml and package.json
 	@$(LOCK) --python-version 3.11 --extra cdk pyproject.toml --output-file requirements.txt
 	@$(LOCK) --python-version 3.11 --extra cdk --extra adapter --group local-cloud --group check pyproject.toml --output-file requirements-dev.txt
+	@$(LOCK) --python-version 3.11 --group pyproject.toml:bench --constraint requirements-dev.txt --output-file requirements-bench.txt
 	@$(BIN)/python -c '$(ADAPTER_NEEDS)' | $(LOCK) --python-version 3.12 - --output-file adapter_image/requirements.lock
 	@echo boto3==1.43.106 | $(LOCK) --python-version 3.11 - --output-file client/decision_client/packaging/requirements.lock
 	@npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
