@@ -134,11 +134,11 @@ def test_a_small_body_that_unpacks_to_gigabytes_costs_neither_memory_nor_time(co
         gzip.compress(b"\0" * 200_000_000, compresslevel=1) if coding == "gzip" else zstd.compress(b"\0" * 200_000_000)
     )
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()  # how busy the machine is does not count
 
     assert "decoded body" in refused(413, [bomb], JSON | {"content-encoding": coding})
 
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
     assert tracemalloc.get_traced_memory()[1] < 5 * LIMIT_BYTES
     tracemalloc.stop()
 
@@ -153,8 +153,8 @@ def test_a_zstd_window_over_what_a_body_may_have_is_refused_before_it_is_given_m
 
 @pytest.mark.parametrize("coding", COMPRESS)
 def test_many_members_do_not_take_quadratic_time(coding: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()  # how busy the machine is does not count
 
     assert f"send one {coding}" in refused(400, [COMPRESS[coding](b"") * 100_000], JSON | {"content-encoding": coding})
 
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2

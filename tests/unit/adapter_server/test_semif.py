@@ -173,11 +173,11 @@ def test_one_state_in_two_spellings_is_one_state(one: bytes, other: bytes) -> No
     ids=["unknown field", "decision", "open state", "arrays", "objects", "one over the limit", "six megabytes"],
 )
 def test_bottomless_nesting_is_refused_within_a_second(body: bytes) -> None:
-    began = time.monotonic()
+    began = time.thread_time()  # of this thread alone: how busy the machine is does not count
 
     refusal(body)
 
-    assert time.monotonic() - began < 1
+    assert time.thread_time() - began < 1
 
 
 @pytest.mark.parametrize("field", ["state", "description"])
