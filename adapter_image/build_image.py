@@ -21,7 +21,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-_REGISTRY = r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?"
+_REGISTRY = r"[0-9]{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?"
 _REPOSITORY = re.compile(rf"(?P<registry>{_REGISTRY})/(?P<name>[a-z0-9]+([._/-][a-z0-9]+)*)")
 _BASE = re.compile(rf"(?P<registry>{_REGISTRY})/[a-z0-9._/-]+@sha256:[0-9a-f]{{64}}")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")

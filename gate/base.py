@@ -82,22 +82,26 @@ def synthesize(root: Path, base: Base, folder: Path) -> Path:
     archive = subprocess.run(["git", "archive", base.commit], cwd=root, capture_output=True, check=True).stdout  # noqa: S607
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(checkout, filter="data")
-    done = subprocess.run(
-        [sys.executable, "app.py"],
-        cwd=checkout,
-        env=_environment(checkout, out),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    last = _run_app(checkout, out)
+    if last is not None:
         packages = "" if _same_packages(root, checkout) else ", whose requirements.txt is not this one,"
         raise BaseRefused(
             f"The base {base.commit[:12]}{packages} does not synthesize with the packages of this checkout: {last}. "
             f"If that cannot be mended, say `Not-compared: {base.commit[:12]}` in the pull request."
         )
     return out
+
+
+def _run_app(checkout: Path, out: Path) -> str | None:
+    """The last words of the app if it failed."""
+    try:
+        environment = _environment(checkout, out)
+    except (OSError, ValueError, KeyError) as error:
+        return f"its cdk.json cannot be read ({type(error).__name__})"
+    done = subprocess.run(
+        [sys.executable, "app.py"], cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
 
 
 def _environment(checkout: Path, out: Path) -> Mapping[str, str]:

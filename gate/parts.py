@@ -25,16 +25,16 @@ class Part:
 def all_parts() -> list[Part]:
     """The whole gate."""
     python = (sys.executable, "-m")
-    # The parts run side by side; workers of pytest's own would each import the CDK once more.
+    # The parts run side by side, the longest first: workers of pytest's own would each import the CDK once more.
     pytest = (*python, "pytest", "-q", "-n", "0", "-m", "not integration")
     with_the_cdk = ("tests/unit/constructs", "tests/unit/stacks")
     base = os.environ.get("BASE")
     return [
         Part("format", (*python, "ruff", "format", "--check", ".")),
         Part("lint", (*python, "ruff", "check", ".")),
+        Part("synth and cdk-nag", (*python, "gate.synth", HEAD, "--nag"), environment={"PYTHONHASHSEED": "1"}),
         Part("tests of the CDK", (*pytest, *with_the_cdk)),
         Part("other unit tests", (*pytest, "tests/unit", *(f"--ignore={folder}" for folder in with_the_cdk))),
-        Part("synth and cdk-nag", (*python, "gate.synth", HEAD, "--nag"), environment={"PYTHONHASHSEED": "1"}),
         Part("types", (*python, "gate.types")),
         Part("second synth", (*python, "gate.synth", AGAIN), environment={"PYTHONHASHSEED": "2"}),
         Part("same bytes", (*python, "gate.repeatable", HEAD, AGAIN), after=("synth and cdk-nag", "second synth")),

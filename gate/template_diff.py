@@ -20,12 +20,14 @@ from .base import Base, BaseRefused, NoBase, find_base, messages_since, synthesi
 from .changes import changes
 from .markdown import render, undeclared_losses
 
+_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _DECLARATION = re.compile(r"^(?:Deletes|Replaces|Not-compared): \S+$")
 
 
 def declarations(*texts: str) -> list[str]:
     """The lines of a pull request's description and commit messages that say what it means to lose."""
-    lines = [line.strip() for text in texts for line in text.splitlines()]
+    # What is in an HTML comment, no reviewer sees.
+    lines = [line.strip() for text in texts for line in _HIDDEN.sub("", text).splitlines()]
     return [line for line in lines if _DECLARATION.match(line)]
 
 

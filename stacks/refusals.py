@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from reprlib import Repr
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -13,11 +14,19 @@ from decision_endpoints.errors import did_you_mean
 
 _Location = tuple[int | str, ...]
 
+_LONGEST = 80
+# A few aliases of YAML can stand for more than fits into memory: what was found is never written out whole.
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist, _SHORT.maxtuple = 2, 3, 3, 3
+_SHORT.maxstring = _SHORT.maxlong = _LONGEST
+
 _WANTED = {
     "string_type": "give text, in quotes if it looks like a number",
     "int_type": "give a whole number, without quotes",
+    "float_type": "give a number, without quotes",
     "list_type": "give a list, each item after a `- ` on a line of its own",
     "bool_type": "give true or false, without quotes",
+    "dict_type": "give settings as `key: value` below it",
     "model_type": "give settings as `key: value` below it",
     "dataclass_exact_type": "give settings as `key: value` below it",
 }
@@ -30,13 +39,21 @@ _WANTED_AT: dict[_Location, str] = {
 
 def sentences(error: ValidationError, model: type[BaseModel]) -> Iterator[str]:
     """One sentence for each finding: the key, what was found there, what to do."""
+    told: set[_Location] = set()
     for detail in error.errors():
-        yield _sentence(detail, model)
+        location = detail["loc"]
+        if location[-1:] in (("float",), ("int",)):
+            # The branches of a union are findings of their own, each under its type's name: the first, of any number,
+            # says it all.
+            location = location[:-1]
+            if location in told:
+                continue
+        told.add(location)
+        yield _sentence(detail, location, model)
 
 
-def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    location = detail["loc"]
-    key = ".".join(str(part) for part in location)
+def _sentence(detail: ErrorDetails, location: _Location, model: type[BaseModel]) -> str:
+    key = ".".join(_word(part) for part in location)
     found = detail["input"]
     match detail["type"]:
         case "extra_forbidden":
@@ -48,10 +65,23 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> str:
             reason = str(detail["ctx"]["error"])
             return f"{key}: {reason}" if key else reason
         case "literal_error":
-            return f"{key} is {found!r}: {did_you_mean(str(found), _choices(model, location))}"
+            word = found if isinstance(found, str) else ""
+            return f"{key} is {_shown(found)}: {did_you_mean(word, _choices(model, location))}"
+        case "greater_than_equal":
+            return f"{key} is {_shown(found)}: give at least {detail['ctx']['ge']}"
         case kind:
             wanted = _WANTED_AT.get(location) or _WANTED.get(kind) or detail["msg"]
-            return f"{key} is {found!r:.80}: {wanted}"
+            return f"{key} is {_shown(found)}: {wanted}"
+
+
+def _word(part: int | str) -> str:
+    """A part of a key, as it is unless it would garble the sentence."""
+    text = str(part)
+    return text if text.isprintable() and len(text) <= _LONGEST else _shown(text)
+
+
+def _shown(found: object) -> str:
+    return _SHORT.repr(found)[:_LONGEST]
 
 
 def _known_keys(model: type[Any], location: _Location) -> list[str]:

@@ -31,6 +31,16 @@ class _StrictLoader(yaml.SafeLoader):
             seen[key] = key_node
         return super().construct_mapping(node, deep)
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """For what looks like a number or a date and is none, PyYAML has an error of Python's own, without a place."""
+        try:
+            return super().construct_object(node, deep)
+        except (KeyError, ValueError) as error:
+            kind = node.tag.rpartition(":")[2]
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{node.value!r:.40} cannot be read as {kind}: put it in quotes", node.start_mark
+            ) from error
+
 
 def read_yaml(path: Path) -> object:
     """The document in `path`.
@@ -49,4 +59,6 @@ def read_yaml(path: Path) -> object:
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ValueError(f"{where}{error.problem or error.context}") from error
     except yaml.YAMLError as error:
-        raise ValueError(f"this is not YAML: {error}") from error
+        raise ValueError(f"this is not YAML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise ValueError("it nests deeper than any settings: look for brackets that are not closed") from error

@@ -16,6 +16,8 @@ from typing import Any
 _MANIFEST = "manifest.json"
 _UNKNOWN = "unknown-"
 _DEEPEST = 16
+# What comes of a list where the schema has an object, and the like.
+_OTHER_SHAPES = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
 class AssemblyUnreadable(Exception):
@@ -99,7 +101,13 @@ def read_assembly(folder: Path) -> list[Stack]:
     AssemblyUnreadable
         If there is none in `folder`, or a file of it is missing or damaged.
     """
-    return list(_stacks_in(folder))
+    try:
+        return list(_stacks_in(folder))
+    except _OTHER_SHAPES as error:
+        # Whoever wrote it, it is not what the CDK writes: where exactly is of no use to anybody.
+        raise AssemblyUnreadable(
+            f"{folder} is a damaged cloud assembly ({type(error).__name__}): write it anew with `cdk synth`"
+        ) from error
 
 
 def select(stacks: list[Stack], environment: str) -> list[Stack]:
@@ -151,10 +159,10 @@ def _stack(artifact: Mapping[str, Any], artifacts: Mapping[str, Any], folder: Pa
         region=None if region.startswith(_UNKNOWN) or not region else region,
         resources=tuple(_resources(folder / properties["templateFile"])),
         bootstrap=_bootstrap([properties, *manifests]),
-        deploy_role=properties.get("assumeRoleArn"),
-        execution_role=properties.get("cloudFormationExecutionRoleArn"),
+        deploy_role=_text(properties.get("assumeRoleArn")),
+        execution_role=_text(properties.get("cloudFormationExecutionRoleArn")),
         other_roles=tuple(
-            dict.fromkeys([*[role for _, roles in uploads for role in roles], *filter(None, [lookup_role])])
+            dict.fromkeys([*[role for _, roles in uploads for role in roles], *filter(None, [_text(lookup_role)])])
         ),
         assets=tuple(asset for asset, _ in uploads),
         errors=tuple(_errors(artifact, folder)),
@@ -173,7 +181,7 @@ def _bootstrap(wanted: list[Mapping[str, Any]]) -> Bootstrap | None:
 
 def _resources(template: Path, depth: int = 0) -> Iterator[Resource]:
     for logical_id, resource in _object(_read(template).get("Resources", {}), template).items():
-        yield Resource(logical_id, str(resource.get("Type")), resource.get("Properties") or {})
+        yield Resource(logical_id, str(resource.get("Type")), _object(resource.get("Properties") or {}, template))
         nested = resource.get("Metadata", {}).get("aws:asset:path")
         if resource.get("Type") == "AWS::CloudFormation::Stack" and nested and depth < _DEEPEST:
             yield from _resources(template.parent / nested, depth + 1)
@@ -186,7 +194,9 @@ def _uploads(manifest: Path) -> Iterator[tuple[Asset, list[str]]]:
         source = file.get("source", {})
         path = source.get("path") or source.get("directory")
         roles = [
-            target["assumeRoleArn"] for target in file.get("destinations", {}).values() if "assumeRoleArn" in target
+            str(target["assumeRoleArn"])
+            for target in file.get("destinations", {}).values()
+            if "assumeRoleArn" in target
         ]
         yield Asset(str(file.get("displayName", name)), manifest.parent / path if path else None), roles
 
@@ -199,6 +209,10 @@ def _errors(artifact: Mapping[str, Any], folder: Path) -> Iterator[str]:
         for entry in entries:
             if entry.get("type") == "aws:cdk:error":
                 yield str(entry.get("data"))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _read(path: Path) -> dict[str, Any]:

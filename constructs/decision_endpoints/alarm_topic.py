@@ -55,7 +55,7 @@ class AlarmTopic(Construct):
         super().__init__(scope, id)
         # A lone text is a sequence too, of letters.
         addresses = [emails] if isinstance(emails, str) else list(emails)
-        complaints = _complaints(addresses)
+        complaints = address_complaints(addresses)
         if complaints:
             raise InvalidArguments(f"AlarmTopic {self.node.path}", complaints)
         self.key = kms.Key(
@@ -96,9 +96,18 @@ class AlarmTopic(Construct):
         )
 
 
-def _complaints(addresses: list[str]) -> list[str]:
+def address_complaints(addresses: list[str]) -> list[str]:
+    """The sentences for what is no address, or is there twice.
+
+    >>> address_complaints(["on-call"])
+    ["'on-call' is no e-mail address: write name@example.com"]
+    """
     return [
-        *[f"{each!r} is no e-mail address: write name@example.com" for each in addresses if not _EMAIL.fullmatch(each)],
+        *[
+            f"{each!r} is no e-mail address: write name@example.com"
+            for each in dict.fromkeys(addresses)
+            if not _EMAIL.fullmatch(each)
+        ],
         *[
             f"{each!r} is there {addresses.count(each)} times: name each address once"
             for each in dict.fromkeys(addresses)

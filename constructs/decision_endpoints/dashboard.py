@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration, Stack, Token
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk.region_info import RegionInfo
 from constructs import Construct
 
 from .alarms import EndpointAlarms
@@ -16,6 +17,7 @@ from .hosted_endpoint import HostedEndpoint
 
 _WIDTH = 24
 _HALF = 12
+_CONSOLES = {"aws-cn": "console.amazonaws.cn", "aws-us-gov": "console.amazonaws-us-gov.com"}
 _Left = Sequence[cloudwatch.IMetric]
 
 
@@ -93,7 +95,7 @@ class EndpointDashboard(Construct):
         )
         region = Stack.of(self).region
         self.url = (
-            f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}"
+            f"https://{region}.{_console(region)}/cloudwatch/home?region={region}"
             f"#dashboards/dashboard/{self.dashboard.dashboard_name}"
         )
 
@@ -208,6 +210,12 @@ class EndpointDashboard(Construct):
             label=f"{instance_type} hours",
             period=Duration.hours(1),
         )
+
+
+def _console(region: str) -> str:
+    """The domain of the console: each partition has its own. Of a region that only the deploy knows, the common one."""
+    partition = None if Token.is_unresolved(region) else RegionInfo.get(region).partition
+    return _CONSOLES.get(partition or "aws", "console.aws.amazon.com")
 
 
 def _heading(text: str, *, height: int = 1) -> cloudwatch.IWidget:

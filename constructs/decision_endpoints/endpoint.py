@@ -12,7 +12,6 @@ from .compute import Compute
 from .data_capture import DataCapture
 from .endpoint_image import Image
 from .endpoint_logs import EndpointLogs
-from .endpoint_metrics import VARIANT_NAME
 from .fit import Load, context_bytes, fit_complaints
 from .hosted_endpoint import HostedEndpoint
 from .hosting import Hosting
@@ -24,8 +23,6 @@ from .ranges import count_complaints
 from .rollout import Rollout
 from .scaling import Scaling
 from .shadow import Shadow
-
-__all__ = ["VARIANT_NAME", "DecisionEndpoint"]
 
 _DEFAULT_CONTEXT_TOKENS = 4096
 # Under this the question and its options alone are too long.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from constructs import Construct
 
 from .compute import Compute
 from .images import BoundImage
 
-# What each kind of compute runs, as an image that knows its target calls it.
-_TARGETS = {"CPU": "cpu", "Graviton": "graviton", "GPU": "cuda"}
+Target = Literal["cpu", "cuda", "graviton"]
+"""What an image is built for."""
+
+TARGETS: dict[str, Target] = {"CPU": "cpu", "Graviton": "graviton", "GPU": "cuda"}
+"""The target of each kind of compute."""
 
 
 class Image(Protocol):
@@ -33,7 +36,7 @@ def target_complaints(image: Image, compute: Compute) -> list[str]:
     """The sentence for an image that is known to be built for other instances."""
     if not isinstance(image, TargetedImage):
         return []
-    wanted = _TARGETS[compute.kind]
+    wanted = TARGETS[compute.kind]
     if image.target == wanted:
         return []
     found = f"the image is for {image.target} and {compute.members[0].name} runs {wanted} images"

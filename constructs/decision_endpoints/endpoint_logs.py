@@ -16,7 +16,19 @@ from .errors import InvalidArguments
 from .functions import python_function
 from .retention import retention_days
 
-_ENDPOINT_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
+_ENDPOINT_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
+_LONGEST_NAME = 63
+
+
+def endpoint_name_complaint(what: str, name: str) -> str:
+    """The sentence for a name that SageMaker would not take, or nothing.
+
+    >>> endpoint_name_complaint("name", "decisions-dev")
+    ''
+    """
+    if len(name) <= _LONGEST_NAME and _ENDPOINT_NAME.fullmatch(name):
+        return ""
+    return f"{what} is {name!r:.80}: use letters, digits and inner hyphens, at most {_LONGEST_NAME} characters"
 
 
 class EndpointLogs(Construct):
@@ -48,6 +60,8 @@ class EndpointLogs(Construct):
         The group. What uses it must come after this construct: ``filter.node.add_dependency(endpoint_logs)``.
     resource:
         The custom resource.
+    taken_by:
+        The path of the endpoint that has the name; None while there is none in this app.
 
     Raises
     ------
@@ -77,10 +91,10 @@ class EndpointLogs(Construct):
         encryption_key: kms.IKey | None = None,
     ) -> None:
         super().__init__(scope, id)
-        if not _ENDPOINT_NAME.fullmatch(endpoint_name):
-            allowed = "use letters, digits and inner hyphens, at most 63 characters"
-            raise InvalidArguments(f"EndpointLogs {self.node.path}", [f"endpoint_name is {endpoint_name!r}: {allowed}"])
+        if complaint := endpoint_name_complaint("endpoint_name", endpoint_name):
+            raise InvalidArguments(f"EndpointLogs {self.node.path}", [complaint])
         self.endpoint_name = endpoint_name
+        self.taken_by: str | None = None
         self.log_group_name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
         if encryption_key:
             self._admit_logs(encryption_key)

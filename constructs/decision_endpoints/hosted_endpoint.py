@@ -45,9 +45,12 @@ class HostedEndpoint(InvocableEndpoint):
         except InvalidArguments as refused:
             complaints += refused.complaints
         complaints += environment_complaints(environment) + environment_complaints(shadow_environment)
+        if taken_by := hosting.logs.taken_by:
+            complaints.append(f"logs carry the name of {taken_by}, and names are unique: give EndpointLogs of its own")
         if complaints:
             raise InvalidArguments(f"{type(self).__name__} {self.node.path}", dict.fromkeys(complaints))
 
+        hosting.logs.taken_by = self.node.path
         self._set_name(hosting.logs.endpoint_name)
         self.logs = hosting.logs
         self.compute = hosting.compute

@@ -16,7 +16,8 @@ from .errors import InvalidArguments, did_you_mean
 from .instance_catalog import Architecture
 
 _ECR_URI = re.compile(
-    r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/"
+    # Not \d, which takes the digits of every script; and the domain is of the region's partition.
+    r"(?P<account>[0-9]{12})\.dkr\.ecr\.(?P<region>(?:(?P<china>cn-)|(?!cn-))[a-z0-9-]+)\.amazonaws\.com(?(china)\.cn)/"
     r"(?P<repository>[a-z0-9]+([._/-][a-z0-9]+)*)@sha256:(?P<digest>[0-9a-f]{64})"
 )
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

@@ -11,7 +11,7 @@ from .errors import InvalidArguments, did_you_mean
 from .llama_server_options import FLAG_OPTIONS, REFUSED_OPTIONS, VALUE_OPTIONS
 from .ranges import count_complaints
 
-ENVIRONMENT_PREFIX = "SM_LLAMA_CPP_"
+_VARIABLE_PREFIX = "SM_LLAMA_CPP_"
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 CACHE_BITS: dict[str, float] = {
@@ -159,7 +159,7 @@ def variable(option: str) -> str:
     >>> variable("n-gpu-layers")
     'SM_LLAMA_CPP_N_GPU_LAYERS'
     """
-    return ENVIRONMENT_PREFIX + option.upper().replace("-", "_")
+    return _VARIABLE_PREFIX + option.upper().replace("-", "_")
 
 
 def _json(document: Mapping[str, object]) -> str:

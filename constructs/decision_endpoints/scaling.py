@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from aws_cdk import Duration
 from aws_cdk import aws_applicationautoscaling as autoscaling
@@ -76,17 +77,17 @@ class Scaling:
             )
         if self.max < self.min:
             complaints.append(f"max is {self.max} and min is {self.min}: give at least as many")
-        if not self.target_concurrency > 0:
-            complaints.append(f"target_concurrency is {self.target_concurrency:g}: give more than 0")
+        if not (self.target_concurrency > 0 and isfinite(self.target_concurrency)):
+            complaints.append(f"target_concurrency is {self.target_concurrency:g}: give a number above 0")
         for what, cooldown in (
             ("scale_in_cooldown", self.scale_in_cooldown),
             ("scale_out_cooldown", self.scale_out_cooldown),
         ):
             complaints += seconds_complaints(what, cooldown, least=0) if cooldown else []
         complaints += [
-            f"the weight of {name} is {weight:g}: give more than 0"
+            f"the weight of {name} is {weight:g}: give a number above 0"
             for name, weight in (self.weights or {}).items()
-            if not weight > 0
+            if not (weight > 0 and isfinite(weight))
         ]
         if complaints:
             raise InvalidArguments("Scaling", complaints)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clients import Clients
 from request import BuildRequest
+from response import printable
 
 if TYPE_CHECKING:
     from mypy_boto3_codebuild import CodeBuildClient
@@ -94,16 +95,11 @@ def _why(build: BuildTypeDef, status: str, logs: CloudWatchLogsClient) -> str:
 
 
 def _first(text: str, limit: int) -> str:
-    return _printable(text).encode()[:limit].decode(errors="ignore")
+    return printable(text).encode()[:limit].decode(errors="ignore")
 
 
 def _last(text: str, limit: int) -> str:
-    return _printable(text).encode()[-limit:].decode(errors="ignore")
-
-
-def _printable(text: str) -> str:
-    """The text without a terminal's control characters, of which each takes six bytes in JSON."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return printable(text).encode()[-limit:].decode(errors="ignore")
 
 
 def _failed_phase(build: BuildTypeDef) -> tuple[str, str]:

@@ -26,10 +26,16 @@ def success(event: Mapping[str, Any], physical_id: str, data: Mapping[str, str])
 
 def failure(event: Mapping[str, Any], physical_id: str, reason: str) -> bytes:
     """The answer that stops the stack, with the reason that its event shows, cut to `REASON_LIMIT_BYTES`."""
-    # In JSON a control character takes six bytes, and a lone surrogate could not be sent at all.
-    printable = "".join(character if character.isprintable() else " " for character in reason)
-    cut = printable.encode()[:REASON_LIMIT_BYTES].decode(errors="ignore")
+    cut = printable(reason).encode()[:REASON_LIMIT_BYTES].decode(errors="ignore")
     return _encode(event, physical_id, {"Status": "FAILED", "Reason": cut})
+
+
+def printable(text: str) -> str:
+    """The text with blanks for what is no character to show.
+
+    In JSON a control character takes six bytes, and a lone surrogate could not be sent at all.
+    """
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def send(url: str, answer: bytes) -> None:

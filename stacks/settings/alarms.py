@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from decision_endpoints import AlarmThresholds
+from decision_endpoints.alarm_topic import address_complaints
 from decision_endpoints.errors import did_you_mean
 
 from .section import Section
@@ -18,6 +19,12 @@ class Alarms(Section):
 
     emails: list[str] | None = None
     thresholds: dict[str, float | int | None] | None = None
+
+    @model_validator(mode="after")
+    def _reach_somebody(self) -> Self:
+        if complaints := address_complaints(self.emails or []):
+            raise ValueError(f"emails: {'; '.join(complaints)}")
+        return self
 
     @model_validator(mode="after")
     def _are_in_range(self) -> Self:

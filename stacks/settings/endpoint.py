@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from decision_endpoints import LlamaServerSettings
+from decision_endpoints.endpoint_image import TARGETS, Target
+from decision_endpoints.endpoint_logs import endpoint_name_complaint
 
 from .compute import Compute
 from .fleet import NetworkSettings, RolloutSettings, ScalingSettings
-from .image import Image, Target
+from .image import Image
 from .section import Section, without_unset
-
-_TARGETS: dict[str, Target] = {"CPU": "cpu", "Graviton": "graviton", "GPU": "cuda"}
 
 
 class LlamaServer(Section):
@@ -52,8 +52,15 @@ class Endpoint(Section):
     rollout: RolloutSettings | None = None
     network: NetworkSettings | None = None
     volume_gib: int | None = None
-    startup_seconds: int = 600
-    download_seconds: int = 1200
+    # A duration cannot be below zero; what SageMaker takes of it, the endpoint knows.
+    startup_seconds: Annotated[int, Field(ge=0)] = 600
+    download_seconds: Annotated[int, Field(ge=0)] = 1200
+
+    @model_validator(mode="after")
+    def _has_a_name(self) -> Self:
+        if self.name is not None and (complaint := endpoint_name_complaint("name", self.name)):
+            raise ValueError(complaint)
+        return self
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -72,4 +79,4 @@ class Endpoint(Section):
     @property
     def target(self) -> Target:
         """What the image has to be for, as the compute says."""
-        return _TARGETS[self.compute.instance().kind]
+        return TARGETS[self.compute.instance().kind]

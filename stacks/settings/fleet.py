@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from aws_cdk import Duration
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from decision_endpoints import Network, Rollout, Scaling
 
@@ -16,6 +17,10 @@ from .section import Section, exactly_one_of, without_unset
 
 # The CDK wants zones; what SageMaker is told is the ids of the subnets alone.
 _ANY_ZONE = "any"
+
+
+def _is_id(kind: str, text: str) -> bool:
+    return re.fullmatch(f"{kind}-[0-9a-f]+", text) is not None
 
 
 def _minutes(count: int | None) -> Duration | None:
@@ -45,7 +50,7 @@ class Steps(Section):
     """One way of a rollout. Percent of the fleet, minutes between the steps."""
 
     percent: int | None = None
-    bake_minutes: int | None = None
+    bake_minutes: Annotated[int, Field(ge=0)] | None = None
 
 
 class RolloutSettings(Section):
@@ -78,6 +83,15 @@ class NetworkSettings(Section):
     vpc: str
     subnets: list[str]
     security_groups: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _are_ids(self) -> Self:
+        groups = self.security_groups or []
+        named = [("vpc", self.vpc), *[("subnet", each) for each in self.subnets], *[("sg", each) for each in groups]]
+        wrong = [f"{each!r:.40} is no id: give {kind}-<hex digits>" for kind, each in named if not _is_id(kind, each)]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
 
     def network(self, scope: Construct) -> Network:
         """As the endpoint takes it."""

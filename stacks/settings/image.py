@@ -7,10 +7,9 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from decision_endpoints import CheckoutImage, DlcImage, EcrImage
+from decision_endpoints.endpoint_image import Target
 
 from .section import Section, exactly_one_of
-
-Target = Literal["cpu", "cuda", "graviton"]
 
 
 class Build(Section):

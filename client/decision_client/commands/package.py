@@ -102,9 +102,9 @@ def package(
 def _building(stacks: Sequence[Stack], *, images: bool) -> list[Stack]:
     building = [stack for stack in stacks if has_builds(stack, images=images)]
     if not building:
-        what = "image" if images else "model"
+        what = "an image" if images else "a model"
         names = ", ".join(stack.path for stack in stacks)
-        raise NoSuchEnvironment(f"no deploy of {names} builds a {what}: name the environment or stack that does")
+        raise NoSuchEnvironment(f"no deploy of {names} builds {what}: name the environment or stack that does")
     return building
 
 

@@ -29,6 +29,8 @@ class Fleet:
         Instances that an update adds while the old ones still answer.
     driver_ami:
         `InferenceAmiVersion`, where it is set.
+    is_counted:
+        False where the template leaves one of these numbers to the deploy: there may be more.
     """
 
     endpoint: str
@@ -37,6 +39,7 @@ class Fleet:
     most: int
     beside: int
     driver_ami: str | None
+    is_counted: bool = True
 
     @property
     def needed(self) -> int:
@@ -67,11 +70,24 @@ def _fleets_of_stack(stack: Stack, place: Place) -> Iterator[Fleet]:
             types = _types(variant)
             if not types:
                 continue
-            initial = int(variant.get("InitialInstanceCount") or 1)
-            scaled = limits.get(f"endpoint/{name}/variant/{variant.get('VariantName')}", initial)
-            most = max(initial, scaled, int(variant.get("ManagedInstanceScaling", {}).get("MaxInstanceCount") or 0))
-            beside = _added_by_update(endpoint, most)
-            yield Fleet(name, types, initial, most, beside, variant.get("InferenceAmiVersion"))
+            counts = [
+                _count(variant.get("InitialInstanceCount", 1), lookup),
+                limits.get(f"endpoint/{name}/variant/{variant.get('VariantName')}", 0),
+                _count(variant.get("ManagedInstanceScaling", {}).get("MaxInstanceCount", 0), lookup),
+            ]
+            initial = counts[0] or 1
+            most = max(initial, *(count or 0 for count in counts))
+            beside = _added_by_update(endpoint, most, lookup)
+            ami, is_counted = variant.get("InferenceAmiVersion"), None not in (*counts, beside)
+            yield Fleet(name, types, initial, most, most if beside is None else beside, ami, is_counted)
+
+
+def _count(value: object, lookup: Lookup) -> int | None:
+    """A number of a template; None where it is a parameter, or anything else that only the deploy knows."""
+    try:
+        return int(resolve(value, lookup))
+    except (Unresolved, ValueError):
+        return None
 
 
 def _types(variant: Mapping[str, Any]) -> tuple[str, ...]:
@@ -90,20 +106,20 @@ def _endpoint_name(endpoint: Resource | None, config: Resource, lookup: Lookup) 
         return f"<{endpoint.logical_id}>"
 
 
-def _scaling_limits(stack: Stack, lookup: Lookup) -> Iterator[tuple[str, int]]:
+def _scaling_limits(stack: Stack, lookup: Lookup) -> Iterator[tuple[str, int | None]]:
     """The most instances of each scalable target of SageMaker, by its resource id."""
     for target in stack.of_type("AWS::ApplicationAutoScaling::ScalableTarget"):
         if target.properties.get("ServiceNamespace") == "sagemaker":
             try:
                 yield (
                     resolve(target.properties.get("ResourceId"), lookup),
-                    int(target.properties.get("MaxCapacity") or 0),
+                    _count(target.properties.get("MaxCapacity", 0), lookup),
                 )
             except Unresolved:
                 continue
 
 
-def _added_by_update(endpoint: Resource | None, instances: int) -> int:
+def _added_by_update(endpoint: Resource | None, instances: int, lookup: Lookup) -> int | None:
     """A blue/green update, which is the default, makes a second fleet; a rolling one, one batch.
 
     Source: Amazon SageMaker AI developer guide, "Deployment guardrails".
@@ -112,5 +128,7 @@ def _added_by_update(endpoint: Resource | None, instances: int) -> int:
     batch = deployment.get("RollingUpdatePolicy", {}).get("MaximumBatchSize")
     if not batch:
         return instances
-    value = int(batch.get("Value") or 1)
+    value = _count(batch.get("Value", 1), lookup)
+    if value is None:
+        return None
     return math.ceil(instances * value / 100) if batch.get("Type") == "CAPACITY_PERCENT" else min(value, instances)

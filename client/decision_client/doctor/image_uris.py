@@ -13,7 +13,7 @@ from decision_client.template_values import Unresolved, references, resolve
 
 BUILD_RUN = "Custom::BuildRun"
 _ECR_URI = re.compile(
-    r"(?P<registry>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/"
+    r"(?P<registry>[0-9]{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/"
     r"(?P<repository>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?:@(?P<digest>sha256:[0-9a-f]{64})|:(?P<tag>[A-Za-z0-9_.-]+))"
 )
 

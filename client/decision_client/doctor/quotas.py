@@ -31,6 +31,9 @@ def _check(name: str, fleets: list[Fleet], quotas: QuotaList, place: Place) -> F
         sentence = f"SageMaker has no quota '{name} for endpoint usage' in {place.region}: take another type ({use})"
         return Finding(CHECK, name, Status.MISSING, sentence, link)
     allowed = f"{quota.value:g} allowed" + (" (AWS's default)" if quota.is_default else "")
+    if quota.value >= needed and not all(fleet.is_counted for fleet in fleets):
+        sentence = f"{allowed}, at least {use}: the template leaves a count to the deploy, compare it with the quota"
+        return Finding(CHECK, name, Status.UNKNOWN, sentence, link)
     if quota.value >= needed:
         return Finding(CHECK, name, Status.OK, f"{allowed}, {use}")
     instead = " (another type of the pool serves meanwhile)" if any(len(fleet.types) > 1 for fleet in fleets) else ""

@@ -60,3 +60,21 @@ def test_a_folder_that_is_no_assembly_says_what_to_do(tmp_path: Path, content: s
 
     with pytest.raises(AssemblyUnreadable, match=f"{what}.*cdk synth"):
         read_assembly(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "document"),
+    [
+        ("manifest.json", {"artifacts": {"Endpoint": "a text"}}),
+        ("manifest.json", {"artifacts": {"Endpoint": {"type": "aws:cloudformation:stack"}}}),
+        ("Endpoint.template.json", {"Resources": {"Model": []}}),
+        ("Endpoint.template.json", {"Resources": {"Model": {"Type": "AWS::SageMaker::Model", "Properties": "none"}}}),
+        ("Endpoint.assets.json", {"files": {"code": {"source": {"path": True}}}}),
+    ],
+)
+def test_a_damaged_assembly_is_said_to_be_one(tmp_path: Path, file: str, document: object) -> None:
+    folder = write_assembly(tmp_path, {})
+    (folder / "assembly-dev" / file).write_text(json.dumps(document))
+
+    with pytest.raises(AssemblyUnreadable, match="write it anew with `cdk synth`"):
+        read_assembly(folder)

@@ -200,6 +200,17 @@ def test_two_endpoints_on_one_type_need_the_sum(tmp_path: Path) -> None:
     assert "4 needed" in finding.sentence
 
 
+def test_a_count_that_only_the_deploy_knows_is_never_ok(tmp_path: Path) -> None:
+    resources = endpoint("ml.g6e.xlarge")
+    resources["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = {"Ref": "Instances"}
+    fleets = fleets_of(stacks_of(tmp_path, resources), PLACE)
+    aws = StubAws(ListServiceQuotas={"Quotas": [quota("ml.g6e.xlarge", 99)]})
+
+    (finding,) = check_quotas(fleets, read_quotas(PLACE, {"ml.g6e.xlarge"}, aws), PLACE)
+
+    assert (finding.status, "compare it with the quota" in finding.sentence) == (Status.UNKNOWN, True)
+
+
 @pytest.mark.parametrize("answer", [DENIED, THROTTLED, UNREACHED])
 def test_quotas_that_cannot_be_read_are_unknown(tmp_path: Path, answer: Any) -> None:
     fleets = fleets_of(stacks_of(tmp_path, endpoint("ml.g5.xlarge")), PLACE)

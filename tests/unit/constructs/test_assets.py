@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
 import build_image
 from decision_endpoints import assets
-from tests.support.synth import ROOT
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -89,58 +86,3 @@ def test_byte_code_and_hidden_files_change_nothing(tmp_path: Path, monkeypatch: 
     assert assets.content_sha256("some_package") == before
     (package / "__init__.py").write_text("x = 2\n")
     assert assets.content_sha256("some_package") != before
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-def test_the_wheel_carries_what_the_constructs_deploy(wheel: Path) -> None:
-    names = set(zipfile.ZipFile(wheel).namelist())
-
-    assert {
-        "decision_endpoints/_assets/adapter_image/Dockerfile",
-        "decision_endpoints/_assets/adapter_image/build_image.py",
-        "decision_endpoints/_assets/adapter_image/buildspec.yml",
-        "decision_endpoints/_assets/adapter_image/requirements.lock",
-        "decision_endpoints/_assets/lambda/build_run/handler.py",
-        "decision_endpoints/_assets/lambda/endpoint_log_group/handler.py",
-        "decision_endpoints/_assets/lambda/shared/response.py",
-        "decision_endpoints/_assets/lambda/verified_gguf/handler.py",
-        "decision_endpoints/endpoint.py",
-        "decision_endpoints/py.typed",
-        "decision_client/packaging/buildspec.yml",
-        "decision_client/packaging/__main__.py",
-        "decision_provenance/gguf.py",
-        "decision_adapter/decision.py",
-    } <= names
-    assert not [name for name in names if "__pycache__" in name]
-
-
-def test_an_installed_wheel_finds_its_assets(wheel: Path, tmp_path: Path) -> None:
-    zipfile.ZipFile(wheel).extractall(tmp_path)
-    program = """
-from decision_endpoints.assets import *
-with adapter_image_folder() as folder:
-    print(lambda_root(), package_folder("decision_client"), len(list(folder.iterdir())))
-"""
-
-    # PYTHONPATH comes before the source roots of the checkout that this interpreter knows.
-    found = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-
-    assert found.stdout.split() == [
-        str(tmp_path / "decision_endpoints" / "_assets" / "lambda"),
-        str(tmp_path / "decision_client"),
-        "7",
-    ]

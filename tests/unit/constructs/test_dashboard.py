@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Match, Template
 
 from decision_endpoints import (
@@ -20,7 +20,7 @@ from decision_endpoints import (
     Scaling,
 )
 from decision_endpoints.hosted_endpoint import HostedEndpoint
-from tests.support.synth import chat_endpoint, endpoint, new_stack, resources, source
+from tests.support.synth import ACCOUNT, chat_endpoint, endpoint, new_stack, resources, source
 
 TYPES = ["ml.g6e.xlarge", "ml.g5.2xlarge"]
 
@@ -154,6 +154,24 @@ def test_the_link_opens_the_page_in_its_region(chat_page: tuple[Template, Endpoi
     )
     # A name of CloudFormation's: two stacks of one app do not collide.
     template.has_resource_properties("AWS::CloudWatch::Dashboard", {"DashboardName": Match.absent()})
+
+
+@pytest.mark.parametrize(
+    ("region", "console"),
+    [
+        ("us-gov-west-1", "us-gov-west-1.console.amazonaws-us-gov.com"),
+        ("cn-north-1", "cn-north-1.console.amazonaws.cn"),
+    ],
+)
+def test_the_link_goes_to_the_console_of_the_partition(
+    tmp_path_factory: pytest.TempPathFactory, region: str, console: str
+) -> None:
+    stack = Stack(App(), "Stack", env=Environment(account=ACCOUNT, region=region))
+    watched = endpoint(stack, source(tmp_path_factory.mktemp("model")))
+
+    dashboard = EndpointDashboard(stack, "D", endpoint=watched, alarms=EndpointAlarms(stack, "A", endpoint=watched))
+
+    assert dashboard.url.startswith(f"https://{console}/cloudwatch/home?region={region}#dashboards/")
 
 
 def test_prices_must_be_those_of_the_endpoints_types(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -267,7 +267,7 @@ def test_an_endpoint_finds_its_log_group_made(template: Template) -> None:
     assert group in endpoint_resource["DependsOn"]
 
 
-@pytest.mark.parametrize("name", ["", "-a", "a-", "a_b", "a" * 64])
+@pytest.mark.parametrize("name", ["", "-a", "a-", "a_b", "a" * 64, f"a{'-' * 62}b"])
 def test_a_name_that_sagemaker_would_refuse_is_refused_at_synth(name: str) -> None:
     with pytest.raises(InvalidArguments, match="at most 63 characters"):
         EndpointLogs(new_stack(), "Logs", endpoint_name=name)

@@ -27,7 +27,7 @@ from decision_endpoints import (
     Scaling,
     Shadow,
 )
-from tests.support.synth import DLC_IMAGE, IMAGE, new_stack, packaged_model, source
+from tests.support.synth import DLC_IMAGE, IMAGE, endpoint, new_stack, packaged_model, source
 
 CUDA_IMAGE = DlcImage("cuda", digest=f"sha256:{'9f2eb2d9' * 8}")
 
@@ -170,6 +170,22 @@ def test_a_shadow_that_does_not_fit_is_refused_too(refusals: Refusals) -> None:
     assert complaint.startswith("the image is for x86_64 and ml.c8g.xlarge is arm64")
 
 
+def test_two_endpoints_of_one_name_are_refused_before_the_second_is_built(tmp_path: Path) -> None:
+    stack = new_stack()
+    model = packaged_model(stack, source(tmp_path))
+    first = endpoint(stack, source(tmp_path), model=model)
+
+    with pytest.raises(InvalidArguments, match="logs carry the name of Stack/Endpoint, and names are unique"):
+        DecisionEndpoint(
+            stack,
+            "Second",
+            model=model,
+            image=CheckoutImage(),
+            compute=CpuInstance("ml.c6i.xlarge"),
+            logs=first.logs,
+        )
+
+
 def test_more_alarms_than_sagemaker_watches_are_refused(refusals: Refusals) -> None:
     arn = "arn:aws:cloudwatch:us-east-1:123456789012:alarm:Slow"
     alarms = [cloudwatch.Alarm.from_alarm_arn(refusals.stack, f"Alarm{n}", f"{arn}{n}") for n in range(11)]
@@ -182,4 +198,6 @@ def test_an_environment_that_sagemaker_would_refuse_is_refused(refusals: Refusal
     settings = LlamaServerSettings(extra={"grammar": "x" * 1025})
 
     (complaint,) = refusals.of(ChatEndpoint, settings=settings)
-    assert complaint == "the value of SM_LLAMA_CPP_GRAMMAR has 1025 characters: SageMaker allows 1024"
+    assert (
+        complaint == "the value of SM_LLAMA_CPP_GRAMMAR has 1025 characters: SageMaker allows 1024, give a shorter one"
+    )

@@ -18,6 +18,9 @@ from tests.support.synth import ACCOUNT, IMAGE, REGION, new_stack
         (IMAGE[:-1], "no image URI with a digest"),
         (IMAGE.replace("@", ":v1@"), "no image URI with a digest"),
         (f"public.ecr.aws/deep-learning-containers/llama-cpp@sha256:{'a' * 64}", "not in private ECR"),
+        (IMAGE.replace(ACCOUNT, "١٢٣٤٥٦٧٨٩٠١٢"), "no image URI with a digest"),
+        (IMAGE.replace(".com/", ".com.cn/"), "no image URI with a digest"),
+        (IMAGE.replace(REGION, "cn-north-1"), "no image URI with a digest"),
         (f"docker.io/library/python@sha256:{'a' * 64}", "not in private ECR"),
     ],
 )

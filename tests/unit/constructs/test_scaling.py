@@ -115,6 +115,16 @@ def test_all_that_is_wrong_with_scaling_is_said_in_one_message() -> None:
     assert all(part in complaint for part, complaint in zip(found, refused.value.complaints, strict=True))
 
 
+def test_a_number_that_no_template_can_hold_is_refused() -> None:
+    with pytest.raises(InvalidArguments) as refused:
+        Scaling(max=2, target_concurrency=float("inf"), weights={"ml.g5.xlarge": float("inf")})
+
+    assert refused.value.complaints == (
+        "target_concurrency is inf: give a number above 0",
+        "the weight of ml.g5.xlarge is inf: give a number above 0",
+    )
+
+
 @pytest.mark.parametrize("count", [1, 5])
 def test_a_first_count_outside_the_bounds_is_refused(count: int) -> None:
     complaints = Scaling(min=2, max=4).complaints(instance_count=count, compute=CpuInstance("ml.c6i.xlarge"))

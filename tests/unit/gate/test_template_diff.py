@@ -81,7 +81,14 @@ def test_a_replaced_bucket_passes_when_a_commit_message_says_so(root: Path) -> N
 
 @pytest.mark.parametrize(
     "line",
-    ["Replaces: dev-Artifacts/*", "Deletes: dev-Artifacts/Store", "Replaces: Store", "replaces: dev-Artifacts/Store"],
+    [
+        "Replaces: dev-Artifacts/*",
+        "Deletes: dev-Artifacts/Store",
+        "Replaces: Store",
+        "replaces: dev-Artifacts/Store",
+        "<!--\nReplaces: dev-Artifacts/Store\n-->",
+        "<!-- of the template\nReplaces: dev-Artifacts/Store",
+    ],
 )
 def test_only_the_exact_line_counts(root: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     _git(root, "switch", "--quiet", "--create", "change")
@@ -139,6 +146,18 @@ def test_a_base_that_does_not_synthesize_is_said_in_one_sentence(
     told = capsys.readouterr().out
     assert f"The base {broken[:12]} does not synthesize" in told
     assert "No module named 'a_package_of_then'" in told
+
+
+def test_a_base_without_a_cdk_app_is_said_in_one_sentence(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "cdk.json").unlink()
+    _git(root, "commit", "--all", "--message", "No app any more")
+    _git(root, "switch", "--quiet", "--create", "change")
+    _commit(root, STORE, "An app again")
+
+    assert _compare(root, "--base", "main") == 1
+    assert (
+        "does not synthesize with the packages of this checkout: its cdk.json cannot be read" in capsys.readouterr().out
+    )
 
 
 def test_a_base_that_cannot_be_compared_passes_when_that_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

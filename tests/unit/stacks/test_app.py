@@ -164,6 +164,7 @@ def test_a_setting_that_cannot_work_ends_in_one_sentence_and_no_traceback(folder
     done = _synth(tmp_path / "cdk.out", environments=str(tmp_path / "environments"))
 
     assert done.returncode == 1
-    assert done.stderr.startswith("DecisionEndpoint local/Endpoint/Decisions: context_tokens is 9000 and ")
+    file = f"{tmp_path}/environments/local.yaml"
+    assert done.stderr.startswith(f"{file}: DecisionEndpoint local/Endpoint/Decisions: context_tokens is 9000 and ")
     assert "startup_timeout is 10 seconds: SageMaker allows 60 to 3600" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -145,6 +145,21 @@ def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path)
         (lambda d: d.update(alarms={"thresholds": {"busy_percent": 0}}), "busy_percent is 0: give more than 0"),
         (lambda d: d.update(cloud="aws"), "endpoint.image is checkout, which only the local cloud hosts"),
         (lambda d: d["model"]["source"]["local"].update(sha256="b179"), "64 hexadecimal digits"),
+        (
+            lambda d: d.update(alarms={"thresholds": {"busy_percent": "ten"}}),
+            "alarms.thresholds.busy_percent is 'ten': give a number, without quotes",
+        ),
+        (
+            lambda d: d.update(alarms={"emails": ["on-call"]}),
+            "alarms: emails: 'on-call' is no e-mail address: write name@example.com",
+        ),
+        (lambda d: d["endpoint"].update(name="a_b"), "endpoint: name is 'a_b': use letters, digits and inner hyphens"),
+        (lambda d: d["endpoint"].update(startup_seconds=-1), "endpoint.startup_seconds is -1: give at least 0"),
+        (
+            lambda d: d["endpoint"].update(rollout={"canary": {"bake_minutes": -1}}),
+            "endpoint.rollout.canary.bake_minutes is -1: give at least 0",
+        ),
+        (lambda d: d.update({"a\x1b[31m": 1}), "'a\\x1b[31m' is no setting: allowed are cloud"),
     ],
 )
 def test_one_thing_wrong_is_one_sentence(tmp_path: Path, change: Change, sentence: str) -> None:
@@ -186,6 +201,11 @@ def test_a_key_that_comes_twice_is_refused_with_both_lines(tmp_path: Path) -> No
         (b"a: 1\n---\nb: 2\n", "line 2"),
         (b"a: !!python/object:os.system x", "line 1"),
         (b"{{a: 1}: 2}: 3", "line 1"),
+        (b"a: !!bool x", "line 1, column 4: 'x' cannot be read as bool: put it in quotes"),
+        (b"a: 2026-13-01", "line 1, column 4: '2026-13-01' cannot be read as timestamp"),
+        (b"a: " + b"9" * 5000, "cannot be read as int"),
+        (b"[" * 3000, "nests deeper than any settings"),
+        (b"{a: " * 3000 + b"1" + b"}" * 3000, "nests deeper than any settings"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused_with_its_place(tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -194,6 +214,13 @@ def test_what_is_no_plain_yaml_is_refused_with_its_place(tmp_path: Path, content
     (line,) = _refusal(tmp_path)
     assert line.startswith(f"{tmp_path}/test.yaml")
     assert sentence in line
+
+
+def test_aliases_that_stand_for_more_than_fits_into_memory_are_not_written_out(tmp_path: Path) -> None:
+    lines = ["l0: &l0 [x]", *[f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 13)]]
+    (tmp_path / "test.yaml").write_text("\n".join([*lines, "cloud: *l12", "account: *l12", "endpoint: *l12"]))
+
+    assert all(len(line) < 300 for line in _refusal(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["Test.yaml", "a_b.yaml", "-a.yaml", f"{'a' * 41}.yaml", "test.yml", "test.json"])
