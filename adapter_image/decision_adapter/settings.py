@@ -88,7 +88,7 @@ class Settings:
     profile: Path | None = None
     deadline_seconds: int = 50
     max_decisions: int = 64
-    max_options: int = 255
+    max_options: int = MAX_OPTIONS
     temperature_choice: float | None = None
     temperature_score: float | None = None
     temperature_noul: float | None = None

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from decision_client.assembly import Resource, Stack
+from decision_client.builds.request import BUILD_RUN
 from decision_client.doctor.template_lookup import known_before_deploy
 from decision_client.place import Place
 from decision_client.template_values import Unresolved, references, resolve
 
-BUILD_RUN = "Custom::BuildRun"
 _ECR_URI = re.compile(
     r"(?P<registry>[0-9]{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/"
     r"(?P<repository>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?:@(?P<digest>sha256:[0-9a-f]{64})|:(?P<tag>[A-Za-z0-9_.-]+))"

@@ -154,6 +154,10 @@ def test_a_typo_names_the_file_the_key_and_the_nearest_right_one(tmp_path: Path)
             "alarms: emails: 'on-call' is no e-mail address: write name@example.com",
         ),
         (lambda d: d["endpoint"].update(name="a_b"), "endpoint: name is 'a_b': use letters, digits and inner hyphens"),
+        (
+            lambda d: d["endpoint"].update(network={"vpc": "", "subnets": ["${Token[X.1]}"]}),
+            "endpoint.network: '' is no id: give vpc-<hex digits>; '${Token[X.1]}' is no id: give subnet-<hex digits>",
+        ),
         (lambda d: d["endpoint"].update(startup_seconds=-1), "endpoint.startup_seconds is -1: give at least 0"),
         (
             lambda d: d["endpoint"].update(rollout={"canary": {"bake_minutes": -1}}),
