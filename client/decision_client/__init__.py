@@ -9,20 +9,30 @@ Examples
 ...     question="Which queue should handle this request?",
 ...     options=(Option("account-access", "Account access support."), Option("billing", "Billing support.")),
 ... )
->>> DecisionClient("decisions-dev", region="us-east-1").score(route).choice  # doctest: +SKIP
+>>> from decision_client.examples import Sample  # in place of a region
+>>> DecisionClient("decisions-dev", transport=Sample()).score(route).choice
 'account-access'
 """
 
 from __future__ import annotations
 
+from decision_client.answers import Answer, Answers, ChoiceAnswer, NoulAnswer, ScoreAnswer
 from decision_client.client import DecisionClient
 from decision_client.decisions import Decision, JsonValue, Option
 from decision_client.errors import DecisionError, EndpointBusy, EndpointUnavailable, RequestRefused
-from decision_client.results import BatchResult, BatchTiming, DecisionResult, ModelIdentity
+from decision_client.provenance import AnswerOrigin, ModelIdentity, Provenance
+from decision_client.questions import ChoiceQuestion, NoulQuestion, Question, ScoreQuestion
+from decision_client.results import BatchResult, BatchTiming, DecisionResult
+from decision_client.retrying import RetryBudget
 
 __all__ = [
+    "Answer",
+    "AnswerOrigin",
+    "Answers",
     "BatchResult",
     "BatchTiming",
+    "ChoiceAnswer",
+    "ChoiceQuestion",
     "Decision",
     "DecisionClient",
     "DecisionError",
@@ -31,6 +41,13 @@ __all__ = [
     "EndpointUnavailable",
     "JsonValue",
     "ModelIdentity",
+    "NoulAnswer",
+    "NoulQuestion",
     "Option",
+    "Provenance",
+    "Question",
     "RequestRefused",
+    "RetryBudget",
+    "ScoreAnswer",
+    "ScoreQuestion",
 ]

@@ -23,6 +23,8 @@ class Option:
 class Decision:
     """One question about one state.
 
+    The endpoint is its judge: what it does not accept comes back as `RequestRefused` in its own words.
+
     Parameters
     ----------
     id:
@@ -33,8 +35,6 @@ class Decision:
         What is asked about it.
     options:
         The answers to choose from, at least two, with ids that differ. Their order is kept.
-
-    The endpoint is the judge of all this: what it does not accept comes back as `RequestRefused` in its own words.
 
     Examples
     --------
@@ -60,15 +60,22 @@ class Decision:
 
 def request_for_one(decision: Decision) -> bytes:
     """The body that asks one decision."""
-    return _encode({"decision": decision.to_json()})
+    return encode({"decision": decision.to_json()})
 
 
 def request_for_all(decisions: Sequence[Decision]) -> bytes:
     """The body that asks several decisions about one state."""
-    return _encode({"decisions": [decision.to_json() for decision in decisions]})
+    return encode({"decisions": [decision.to_json() for decision in decisions]})
 
 
-def _encode(document: dict[str, JsonValue]) -> bytes:
+def encode(document: dict[str, JsonValue]) -> bytes:
+    """A request's body.
+
+    Raises
+    ------
+    RequestRefused
+        If JSON cannot hold it.
+    """
     try:
         return json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:

@@ -19,7 +19,10 @@ class RequestRefused(DecisionError, ValueError):
 
 
 class EndpointBusy(DecisionError):
-    """The endpoint was busy until the deadline. `retry_after_seconds` is when it expects to have a place again."""
+    """The endpoint was busy until the deadline, or until this process had no more retries of it.
+
+    `attempts` is how often it was asked, `retry_after_seconds` when to ask again at the earliest.
+    """
 
     def __init__(self, sentence: str, *, attempts: int, retry_after_seconds: float) -> None:
         super().__init__(sentence)

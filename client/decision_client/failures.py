@@ -1,9 +1,4 @@
-"""What a failed `InvokeEndpoint` means, and whether asking again can help.
-
-SageMaker wraps a container's own refusal: what a container answers other than 2xx comes back as `ModelError`, HTTP 424,
-with the container's status in `OriginalStatusCode` and its body in `OriginalMessage`. A busy container is therefore a
-424 that no SDK retries (Amazon SageMaker API reference, InvokeEndpoint, "Errors").
-"""
+"""What a failed attempt means, and whether asking again can help."""
 
 from __future__ import annotations
 
@@ -11,20 +6,10 @@ import json
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
-
-from botocore.exceptions import ClientError
+from http import HTTPStatus
+from typing import Any, Protocol
 
 _LONGEST_SENTENCE = 400
-# Errors of SageMaker itself that say that no container saw the request, so that asking again deepens no queue.
-_NOT_REACHED = {"ModelNotReadyException", "ServiceUnavailable", "ServiceUnavailableException", "ThrottlingException"}
-_NOT_ALLOWED = {
-    "AccessDenied",
-    "AccessDeniedException",
-    "ExpiredTokenException",
-    "InvalidSignatureException",
-    "UnrecognizedClientException",
-}
 
 
 class Kind(Enum):
@@ -46,7 +31,7 @@ class Failure:
 
     kind: Kind
     sentence: str
-    status: int
+    status: int = 0
     retry_after_seconds: float | None = None
 
     @property
@@ -55,51 +40,59 @@ class Failure:
         return self.kind in (Kind.BUSY, Kind.NOT_REACHED)
 
 
-def read_failure(endpoint_name: str, error: ClientError) -> Failure:
-    """Say what a failed call to the endpoint means."""
-    response: Any = error.response
-    code = str(response.get("Error", {}).get("Code", ""))
-    message = str(response.get("Error", {}).get("Message", "")).strip()
-    status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    if code == "ModelError":
-        return _read_container(endpoint_name, response, message)
-    if code in _NOT_REACHED:
-        return Failure(Kind.NOT_REACHED, f"endpoint {endpoint_name!r} takes no requests now: {message or code}", status)
-    if code in _NOT_ALLOWED:
-        return Failure(
-            Kind.UNAVAILABLE,
-            f"these credentials may not invoke endpoint {endpoint_name!r} ({message or code}): sign in again, or have "
-            "sagemaker:InvokeEndpoint granted on it",
-            status,
-        )
-    if code == "ValidationError" and "not found" in message.lower():
-        return Failure(
-            Kind.UNAVAILABLE,
-            f"there is no endpoint {endpoint_name!r} here ({message}): check its name, the region and the account",
-            status,
-        )
-    if 400 <= status < 500:
-        return Failure(Kind.REFUSED, message or code, status)
-    return Failure(
-        Kind.UNAVAILABLE, f"endpoint {endpoint_name!r} failed: {message or code or f'HTTP {status}'}", status
-    )
+class AttemptFailed(Exception):
+    """A transport got no answer."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.sentence)
+        self.failure = failure
 
 
-def _read_container(endpoint_name: str, response: Any, message: str) -> Failure:
-    status = int(response.get("OriginalStatusCode") or 0)
-    original = str(response.get("OriginalMessage") or "")
-    body = _object(original)
-    said = body.get("error")
-    sentence = said if isinstance(said, str) and said else _shorten(original or message)
-    if status == 503 and body.get("retryable", True) is not False:
-        return Failure(Kind.BUSY, sentence, status, _retry_after(body.get("retry_after_ms")))
+class Transport(Protocol):
+    """A way to an endpoint. One object serves all threads.
+
+    `title` names the endpoint within a sentence, `address` tells it from every other of the process.
+    """
+
+    title: str
+    address: str
+
+    def send(self, body: bytes, *, seconds: float) -> bytes:
+        """Send a request's body once and return the answer's.
+
+        `seconds` is how long the caller waits; a transport that cannot give up in the middle waits longer.
+
+        Raises
+        ------
+        AttemptFailed
+            Whatever else happens.
+        """
+
+    def close(self) -> None:
+        """End the connections."""
+
+
+def from_container(title: str, status: int, body: str, *, log: str = "") -> Failure:
+    """What a container's own answer means that is no 2xx; `log` is where its log is, if that is known."""
+    told = _object(body)
+    said = told.get("error")
+    sentence = said if isinstance(said, str) and said.strip() else shorten(body)
+    # What says nothing of retries is a proxy, or the AWS sample's container: busy as well.
+    if status == HTTPStatus.SERVICE_UNAVAILABLE and told.get("retryable", True) is not False:
+        return Failure(Kind.BUSY, sentence or "HTTP 503", status, _retry_after(told.get("retry_after_ms")))
     if 400 <= status < 500:
-        return Failure(Kind.REFUSED, sentence, status)
-    log = response.get("LogStreamArn")
+        return Failure(Kind.REFUSED, sentence or f"HTTP {status}", status)
     where = f"; its log is {log}" if log else ""
     # Without a status the container gave no answer at all within SageMaker's 60 seconds.
     how = f"failed with HTTP {status}" if status else "gave no answer"
-    return Failure(Kind.UNAVAILABLE, f"endpoint {endpoint_name!r} {how}: {sentence}{where}", status)
+    return Failure(Kind.UNAVAILABLE, f"{title} {how}: {sentence or 'it does not say why'}{where}", status)
+
+
+def shorten(text: object) -> str:
+    """One line of a length that can be read."""
+    # Ten times as many characters hold the words, and a page of a proxy may be far longer.
+    words = " ".join(str(text)[: 10 * _LONGEST_SENTENCE].split()).rstrip(".")
+    return words if len(words) <= _LONGEST_SENTENCE else f"{words[:_LONGEST_SENTENCE]}…"
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -114,11 +107,8 @@ def _retry_after(milliseconds: object) -> float | None:
     """The container's hint in seconds, or None where it is no sensible number."""
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
         return None
-    if not math.isfinite(milliseconds) or milliseconds < 0:
+    try:
+        seconds = milliseconds / 1000
+    except OverflowError:
         return None
-    return milliseconds / 1000
-
-
-def _shorten(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _LONGEST_SENTENCE else f"{words[:_LONGEST_SENTENCE]}…"
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None

@@ -57,6 +57,23 @@ def find_home(start: Path) -> Path | None:
     return None
 
 
+def local_cloud_of(home: Path | None) -> LocalCloud:
+    """The local cloud of a folder, or without one that of the working directory or its nearest parent that has one.
+
+    Raises
+    ------
+    EndpointUnavailable
+        If there is none, or it does not run any more.
+    """
+    found = home or find_home(Path.cwd())
+    if found is None:
+        raise EndpointUnavailable(
+            f"no local cloud runs here: neither {Path.cwd()} nor a parent of it has {HOME_NAME}/{_DESCRIPTION}; "
+            "start one with `make demo` in the checkout, or name its folder (--local-home)"
+        )
+    return read_local_cloud(found)
+
+
 def read_local_cloud(home: Path) -> LocalCloud:
     """Read what the local cloud wrote about itself.
 

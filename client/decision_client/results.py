@@ -1,32 +1,13 @@
-"""What is answered: probabilities over the options of each decision, and what produced them."""
+"""What is answered to decisions: probabilities over the options of each, and what produced them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-
-class NotAnAnswer(ValueError):
-    """The body is not the answer of a decision endpoint; the text says what is wrong with it."""
-
-
-@dataclass(frozen=True)
-class ModelIdentity:
-    """The model that answered: its file, its size in bytes, the SHA-256 of its package, and its other settings."""
-
-    file: str
-    bytes: int
-    sha256: str
-    settings: Mapping[str, Any]
-
-    @classmethod
-    def from_json(cls, document: Any) -> ModelIdentity:
-        """Read the `model` of a result."""
-        with _Reading("its model"):
-            rest = {key: value for key, value in document.items() if key not in ("file", "bytes", "sha256")}
-            return cls(str(document["file"]), int(document["bytes"]), str(document["sha256"]), rest)
+from decision_client.decisions import Decision
+from decision_client.provenance import ModelIdentity, Provenance, read_model, read_provenance
+from decision_client.reading import NotAnAnswer, Part, read_document
 
 
 @dataclass(frozen=True)
@@ -36,7 +17,8 @@ class DecisionResult:
     `probabilities` and `logits` are by option id, in the request's order. Probabilities add up to 1 over the options
     given: they compare these options with each other and are no calibrated confidence. `slot_mass` (0–1) is the share
     of the model's whole probability that fell on any of the options: where it is low, the model wanted to say something
-    else. `input_tokens` counts the whole prompt; `seconds` is the time the endpoint took.
+    else. `input_tokens` counts the whole prompt; `seconds` is the time the endpoint took. `provenance` is shared by all
+    results of one request, and None where a container of another make tells none.
 
     Examples
     --------
@@ -56,29 +38,12 @@ class DecisionResult:
     model: ModelIdentity
     probability_status: str
     seconds: float
+    provenance: Provenance | None = None
 
     @property
     def choice(self) -> str:
         """The id of the most probable option; of equals, the first in the request."""
         return max(self.probabilities, key=lambda option_id: self.probabilities[option_id])
-
-    @classmethod
-    def from_json(cls, document: Any) -> DecisionResult:
-        """Read one result of an answer."""
-        with _Reading("a result"):
-            option_ids = [str(option_id) for option_id in document["option_ids"]]
-            return cls(
-                id=str(document["id"]),
-                probabilities=_by_option(option_ids, document["probabilities"]),
-                logits=_by_option(option_ids, document["option_logits"]),
-                slot_mass=float(document["allowed_token_mass"]),
-                input_tokens=int(document["input_tokens"]),
-                prompt_version=str(document["prompt_version"]),
-                prompt_sha256=str(document["prompt_sha256"]),
-                model=ModelIdentity.from_json(document["model"]),
-                probability_status=str(document["probability_status"]),
-                seconds=float(document["total_seconds"]),
-            )
 
 
 @dataclass(frozen=True)
@@ -90,18 +55,6 @@ class BatchTiming:
     prefill_seconds: float
     suffix_forward_seconds: float
     total_seconds: float
-
-    @classmethod
-    def from_json(cls, document: Any) -> BatchTiming:
-        """Read the `timing` of an answer to several decisions."""
-        with _Reading("its timing"):
-            return cls(
-                batch_size=int(document["batch_size"]),
-                prefix_tokens=int(document["prefix_tokens"]),
-                prefill_seconds=float(document["prefill_seconds"]),
-                suffix_forward_seconds=float(document["suffix_forward_seconds"]),
-                total_seconds=float(document["total_seconds"]),
-            )
 
 
 @dataclass(frozen=True)
@@ -124,9 +77,8 @@ def result_from(body: bytes) -> DecisionResult:
     NotAnAnswer
         If the body is something else.
     """
-    document = read_document(body)
-    with _Reading("the answer"):
-        return DecisionResult.from_json(document["result"])
+    answer = read_document(body)
+    return _result(answer["result"], _provenance(answer))
 
 
 def batch_from(body: bytes) -> BatchResult:
@@ -137,46 +89,61 @@ def batch_from(body: bytes) -> BatchResult:
     NotAnAnswer
         If the body is something else.
     """
-    document = read_document(body)
-    with _Reading("the answer"):
-        results = tuple(DecisionResult.from_json(result) for result in document["results"])
-        return BatchResult(results, BatchTiming.from_json(document["timing"]))
+    answer = read_document(body)
+    provenance = _provenance(answer)
+    return BatchResult(tuple(_result(each, provenance) for each in answer["results"].each()), _timing(answer["timing"]))
 
 
-def read_document(body: bytes) -> dict[str, Any]:
-    """Decode an answer's JSON object.
+def check_answers(decisions: Sequence[Decision], results: Sequence[DecisionResult]) -> None:
+    """Check that these are the answers to these decisions, each over its own options.
 
     Raises
     ------
     NotAnAnswer
-        If it is none.
+        If they are another request's.
     """
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise NotAnAnswer(f"its body is no JSON ({error})") from error
-    if not isinstance(document, dict):
-        raise NotAnAnswer("its body is no JSON object")
-    return document
+    if [result.id for result in results] != [decision.id for decision in decisions]:
+        raise NotAnAnswer("its ids are not those of the request")
+    for decision, result in zip(decisions, results, strict=True):
+        if list(result.probabilities) != [option.id for option in decision.options]:
+            raise NotAnAnswer(f"the options of {result.id!r} are not those of the request")
 
 
-def _by_option(option_ids: list[str], numbers: list[Any]) -> dict[str, float]:
-    return dict(zip(option_ids, (float(number) for number in numbers), strict=True))
+def _result(part: Part, provenance: Provenance | None) -> DecisionResult:
+    option_ids = [option_id.text() for option_id in part["option_ids"].each()]
+    if not option_ids or len(set(option_ids)) != len(option_ids):
+        raise NotAnAnswer(f"its {part.where!r} has no options, or one of them twice")
+    return DecisionResult(
+        id=part["id"].text(),
+        probabilities=_by_option(option_ids, [each.share() for each in part["probabilities"].each()]),
+        logits=_by_option(option_ids, [each.number() for each in part["option_logits"].each()]),
+        slot_mass=part["allowed_token_mass"].share(),
+        input_tokens=part["input_tokens"].count(),
+        prompt_version=part["prompt_version"].text(),
+        prompt_sha256=part["prompt_sha256"].text(),
+        model=read_model(part["model"]),
+        probability_status=part["probability_status"].text(),
+        seconds=part["total_seconds"].number(),
+        provenance=provenance,
+    )
 
 
-class _Reading:
-    """Turns whatever a misshapen document raises within the block into one sentence that says where it was."""
+def _by_option(option_ids: list[str], numbers: list[float]) -> dict[str, float]:
+    if len(numbers) != len(option_ids):
+        raise NotAnAnswer(f"it has {len(option_ids)} option ids, and {len(numbers)} numbers for them")
+    return dict(zip(option_ids, numbers, strict=True))
 
-    def __init__(self, what: str) -> None:
-        self._what = what
 
-    def __enter__(self) -> None:
-        return None
+def _timing(part: Part) -> BatchTiming:
+    return BatchTiming(
+        batch_size=part["batch_size"].count(),
+        prefix_tokens=part["prefix_tokens"].count(),
+        prefill_seconds=part["prefill_seconds"].number(),
+        suffix_forward_seconds=part["suffix_forward_seconds"].number(),
+        total_seconds=part["total_seconds"].number(),
+    )
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, NotAnAnswer):
-            return
-        if isinstance(error, KeyError):
-            raise NotAnAnswer(f"{self._what} has no field {error.args[0]!r}") from error
-        if isinstance(error, (AttributeError, TypeError, ValueError)):
-            raise NotAnAnswer(f"{self._what} has another shape ({error})") from error
+
+def _provenance(answer: Part) -> Provenance | None:
+    part = answer.get("x_provenance")
+    return None if part is None else read_provenance(part)

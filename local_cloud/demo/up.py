@@ -11,8 +11,8 @@ from rich.console import Console
 from decision_client import DecisionClient, DecisionError
 from decision_client.decisions import request_for_all, request_for_one
 from decision_client.local_cloud import LocalCloud
+from decision_client.reading import NotAnAnswer
 from decision_client.report import show_answer
-from decision_client.results import NotAnAnswer
 from local_cloud.demo.cdk import CdkCli, CdkFailed
 from local_cloud.demo.checkout import HOME, from_root
 from local_cloud.demo.progress import step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -15,13 +16,14 @@ from decision_client.commands.common import aws_session, exit_with
 from decision_client.decisions import request_for_one
 from decision_client.errors import EndpointBusy, EndpointUnavailable, RequestRefused
 from decision_client.examples import EXAMPLE_DECISION
-from decision_client.local_cloud import HOME_NAME, LOCAL_ENDPOINT_NAME, find_home, read_local_cloud
+from decision_client.local_cloud import HOME_NAME, LOCAL_ENDPOINT_NAME
+from decision_client.reading import NotAnAnswer
 from decision_client.report import show_answer
-from decision_client.results import NotAnAnswer
 
 EXIT_REFUSED = 2
 EXIT_UNAVAILABLE = 3
 EXIT_BUSY = 4
+KEY_VARIABLE = "DECISION_API_KEY"
 
 INVOKE_HELP = """Ask an endpoint for the probability of each option of a decision.
 
@@ -34,13 +36,22 @@ FILE holds the request, - reads it from standard input, and without FILE a built
               "options": [{"id": "account-access", "description": "Account access support."},
                           {"id": "billing", "description": "Billing support."}]}}
 
-Several decisions about one state go together as {"decisions": [{...}, {...}]}.
+Several decisions about one state go together as {"decisions": [{...}, {...}]}. The other shape is System One's:
+
+\b
+{"state": "I was charged twice.",
+ "questions": {"refund": {"type": "noul", "instructions": "Does the customer want money back?"},
+               "team": {"type": "choice", "criteria": {"billing": "Payments.", "other": null}},
+               "anger": {"type": "score", "criteria": ["Calm", "Annoyed", "Angry"]}}}
 
 \b
 Examples:
   decisions invoke --local
   decisions invoke request.json --endpoint decisions-dev --region us-east-1
+  decisions invoke request.json --url http://127.0.0.1:8080
   decisions invoke - --endpoint decisions-dev --json < request.json | jq .result.probabilities
+
+An adapter's key, with --url, is read from the environment variable DECISION_API_KEY.
 
 \b
 Exit codes:
@@ -63,6 +74,7 @@ def invoke(
     local_home: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Ask the local cloud whose files are in this folder.")
     ] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Ask an adapter by its own URL, without AWS.")] = None,
     endpoint_url: Annotated[
         str | None, typer.Option(metavar="URL", help="URL of the SageMaker runtime API, instead of AWS's.")
     ] = None,
@@ -77,14 +89,17 @@ def invoke(
     progress = Console(stderr=True)
     try:
         body = _read_request(file)
-        client = _client(endpoint, local, local_home, endpoint_url, region, profile, deadline, progress)
-        started = time.monotonic()
-        with progress.status(f"Asking {client.endpoint_name} …"):
+        with (
+            _client(endpoint, local, local_home, url, endpoint_url, region, profile, deadline, progress) as client,
+            progress.status(f"Asking {client.name} …"),
+        ):
+            started = time.monotonic()
             answer = client.ask(body)
+            seconds = time.monotonic() - started
         if as_json:
             sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
         else:
-            show_answer(Console(), body, answer, time.monotonic() - started)
+            show_answer(Console(), body, answer, seconds)
     except RequestRefused as error:
         raise exit_with(progress, error, EXIT_REFUSED) from error
     except (EndpointUnavailable, NotAnAnswer) as error:
@@ -110,44 +125,48 @@ def _client(
     endpoint: str | None,
     local: bool,
     local_home: Path | None,
+    url: str | None,
     endpoint_url: str | None,
     region: str | None,
     profile: str | None,
     deadline: float,
     progress: Console,
 ) -> DecisionClient:
-    if local or local_home:
-        if endpoint_url or region or profile:
+    def on_wait(seconds: float, reason: str) -> None:
+        _say_wait(progress, seconds, reason)
+
+    is_local = local or local_home is not None
+    of_aws = endpoint_url or region or profile
+    if url is not None:
+        if endpoint or is_local or of_aws:
+            raise typer.BadParameter(
+                "--url names an adapter without AWS: leave --endpoint, --local, --local-home, --endpoint-url, --region "
+                "and --profile out, or leave --url out"
+            )
+        try:
+            key = os.environ.get(KEY_VARIABLE) or None
+            return DecisionClient.from_url(url, key=key, deadline_seconds=deadline, on_wait=on_wait)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+    if is_local:
+        if of_aws:
             raise typer.BadParameter(
                 "the local cloud has its own URL, region and credentials: leave --endpoint-url, --region and --profile "
                 "out, or leave --local out"
             )
-        return _local_client(endpoint or LOCAL_ENDPOINT_NAME, local_home, deadline, progress)
+        return DecisionClient.from_local_cloud(
+            local_home, endpoint_name=endpoint or LOCAL_ENDPOINT_NAME, deadline_seconds=deadline, on_wait=on_wait
+        )
     if not endpoint:
-        raise typer.BadParameter("name the endpoint with --endpoint, or ask the local cloud's with --local")
+        raise typer.BadParameter(
+            "name the endpoint with --endpoint, ask the local cloud's with --local, or an adapter with --url"
+        )
     return DecisionClient(
         endpoint,
         session=aws_session(profile, region),
         endpoint_url=endpoint_url,
         deadline_seconds=deadline,
-        on_wait=lambda seconds, reason: _say_wait(progress, seconds, reason),
-    )
-
-
-def _local_client(endpoint: str, home: Path | None, deadline: float, progress: Console) -> DecisionClient:
-    found = home or find_home(Path.cwd())
-    if found is None:
-        raise EndpointUnavailable(
-            f"no local cloud runs here: neither {Path.cwd()} nor a parent of it has {HOME_NAME}/cloud.json; "
-            "start one with `make demo` in the checkout, or name its folder with --local-home"
-        )
-    cloud = read_local_cloud(found)
-    return DecisionClient(
-        endpoint,
-        session=cloud.session(),
-        endpoint_url=cloud.endpoint_url,
-        deadline_seconds=deadline,
-        on_wait=lambda seconds, reason: _say_wait(progress, seconds, reason),
+        on_wait=on_wait,
     )
 
 

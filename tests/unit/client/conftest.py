@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from decision_client import DecisionClient
-from decision_client.examples import SAMPLE_ANSWER
+from decision_client import DecisionClient, RetryBudget
+from decision_client.examples import SAMPLE_ANSWER, SAMPLE_ANSWERS
+from decision_client.retrying import Time
+from decision_client.sagemaker import SageMakerEndpoint
 
 
 @dataclass
@@ -45,6 +47,13 @@ class FakeTime:
     def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.now += seconds
+
+    async def async_sleep(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+    def time(self, random: float = 0.0) -> Time:
+        """What a client goes by."""
+        return Time(self.clock, self.sleep, self.async_sleep, lambda: random)
 
 
 def _from_sagemaker(code: str, status: int, message: str) -> ClientError:
@@ -95,11 +104,10 @@ def client_of(fake_time: FakeTime) -> Callable[..., tuple[DecisionClient, StubRu
         runtime = StubRuntime(list(script))
         client = DecisionClient(
             "decisions-dev",
-            runtime=runtime,
-            clock=fake_time.clock,
-            sleep=fake_time.sleep,
-            random=lambda: random,
-            **options,
+            transport=SageMakerEndpoint("decisions-dev", runtime),
+            time=fake_time.time(random),
+            # That of the process is shared by all tests.
+            **{"retry_budget": RetryBudget(clock=fake_time.clock), **options},
         )
         return client, runtime
 
@@ -108,13 +116,17 @@ def client_of(fake_time: FakeTime) -> Callable[..., tuple[DecisionClient, StubRu
 
 @dataclass
 class RuntimeApi:
-    """The runtime API on loopback: answers every request with `status`, `headers` and `body`, and keeps what it got."""
+    """The runtime API, or an adapter, on loopback: answers with `status`, `headers` and `body`, and keeps what it got.
+
+    Without a `body` it gives the sample answer of the request's shape.
+    """
 
     port: int = 0
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
-    body: bytes = SAMPLE_ANSWER
+    body: bytes | None = None
     paths: list[str] = field(default_factory=list)
+    authorizations: list[str | None] = field(default_factory=list)
     received: list[bytes] = field(default_factory=list)
 
     @property
@@ -142,12 +154,16 @@ def runtime_api() -> Iterator[RuntimeApi]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             api.paths.append(self.path)
-            api.received.append(self.rfile.read(int(self.headers["Content-Length"])))
+            api.authorizations.append(self.headers["Authorization"])
+            asked = self.rfile.read(int(self.headers["Content-Length"]))
+            api.received.append(asked)
+            sample = SAMPLE_ANSWERS if b'"questions"' in asked else SAMPLE_ANSWER
+            body = sample if api.body is None else api.body
             self.send_response(api.status)
-            for name, value in {**api.headers, "Content-Length": str(len(api.body))}.items():
+            for name, value in {**api.headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(api.body)
+            self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Keep the test's output its own."""

@@ -68,7 +68,7 @@ def test_option_ids_that_look_alike_stay_two_options(client_of: ClientOf) -> Non
     document["result"]["option_ids"] = [composed, decomposed]
     client, runtime = client_of(json.dumps(document).encode())
 
-    result = client.score(Decision("d", "s", "q", (Option(composed, "a"), Option(decomposed, "b"))))
+    result = client.score(Decision("support-route", "s", "q", (Option(composed, "a"), Option(decomposed, "b"))))
 
     assert list(result.probabilities) == [composed, decomposed]
     sent = json.loads(runtime.bodies[0])["decision"]["options"]

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from decision_client.cli import app
-from decision_client.examples import SAMPLE_ANSWER
+from decision_client.examples import EXAMPLE_QUESTIONS, EXAMPLE_STATE, SAMPLE_ANSWER
+from decision_client.questions import request_for_questions
 
 REQUEST = b'{"decision": {"id": "x",  "id": "x"}}'
 
@@ -77,6 +78,44 @@ def test_a_batch_is_shown_with_what_its_decisions_share(runner: CliRunner, to_ap
     assert "other" in outcome.stdout
     assert "118, 118 in the prompts, 90 of each are the shared state" in outcome.stdout
     assert "2000 ms in the endpoint" in outcome.stdout
+
+
+def test_answers_of_system_one_are_shown_each_in_its_kind(
+    runner: CliRunner, to_api: list[str], runtime_api: Any
+) -> None:
+    outcome = runner.invoke(
+        app, ["invoke", "-", *to_api], input=request_for_questions(EXAMPLE_STATE, EXAMPLE_QUESTIONS)
+    )
+
+    assert outcome.exit_code == 0, outcome.stderr
+    for shown in (
+        "I was charged twice.",
+        "Does the customer want money back?",
+        "true",
+        "confidence 0.75",
+        "1  Annoyed",
+        "score 1.25",
+        "b1" * 32,
+        "239, 90 of them the state's, 0 cached",
+    ):
+        assert shown in outcome.stdout
+
+
+def test_an_adapter_is_asked_by_its_url_with_the_key_of_the_environment(runner: CliRunner, runtime_api: Any) -> None:
+    outcome = runner.invoke(app, ["invoke", "--url", runtime_api.url], env={"DECISION_API_KEY": "s3cret"})
+
+    assert outcome.exit_code == 0, outcome.stderr
+    assert (runtime_api.paths, runtime_api.authorizations) == (["/invocations"], ["Bearer s3cret"])
+
+
+def test_what_no_terminal_can_show_is_no_crash(runner: CliRunner, to_api: list[str], runtime_api: Any) -> None:
+    document = json.loads(SAMPLE_ANSWER)
+    document["result"] |= {"id": "\ud83d", "option_ids": ["\ud83d", "\u0007"]}
+    runtime_api.body = json.dumps(document).encode()
+
+    outcome = runner.invoke(app, ["invoke", *to_api])
+
+    assert (outcome.exit_code, outcome.exception) == (0, None)
 
 
 def test_ids_with_markup_are_shown_as_they_are(runner: CliRunner, to_api: list[str], runtime_api: Any) -> None:
@@ -213,6 +252,8 @@ def test_an_endpoint_busy_past_the_deadline_exits_4(runner: CliRunner, to_api: l
         ([], "--endpoint"),
         (["no-such-file.json", "--local"], "no-such-file.json cannot be read"),
         (["--local", "--region", "us-east-1"], "leave --local out"),
+        (["--url", "http://x", "--local"], "leave --url out"),
+        (["--url", "localhost:8080"], "no URL of an adapter"),
         (["--endpoint", "x", "--profile", "no-such-profile"], "no-such-profile"),
     ],
 )
@@ -229,5 +270,6 @@ def test_the_help_shows_an_example_and_every_exit_code(runner: CliRunner) -> Non
     outcome = runner.invoke(app, ["invoke", "--help"])
 
     assert "decisions invoke --local" in outcome.stdout
+    assert "--url http://127.0.0.1:8080" in outcome.stdout
     for line in ("0  the endpoint answered", "2  the command", "3  there is no", "4  it stayed busy"):
         assert line in outcome.stdout

@@ -16,7 +16,21 @@ import pytest
 
 @pytest.mark.parametrize(
     "name",
-    ["client", "decisions", "doctor.bootstrap", "doctor.finding", "place", "report", "results", "template_values"],
+    [
+        "__init__",
+        "answers",
+        "client",
+        "decisions",
+        "doctor.bootstrap",
+        "doctor.finding",
+        "place",
+        "questions",
+        "reading",
+        "report",
+        "results",
+        "retrying",
+        "template_values",
+    ],
 )
 def test_the_examples_of_the_docstrings_hold(name: str) -> None:
     outcome = doctest.testmod(importlib.import_module(f"decision_client.{name}"))

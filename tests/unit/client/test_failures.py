@@ -8,11 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, NoCredentialsError
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    UnauthorizedSSOTokenError,
+)
 
 from decision_client import Decision, DecisionClient, EndpointUnavailable, Option, RequestRefused
-from decision_client.client import _connect
 from decision_client.examples import EXAMPLE_DECISION
+from decision_client.sagemaker import connect
 
 ClientOf = Callable[..., tuple[Any, Any]]
 FromContainer = Callable[[int, str], ClientError]
@@ -95,6 +101,7 @@ def test_credentials_that_may_not_invoke_are_told_what_to_ask_for(
         (EndpointConnectionError(endpoint_url="https://runtime"), "gave no answer: Could not connect"),
         (ConnectTimeoutError(endpoint_url="https://runtime"), "gave no answer: Connect timeout"),
         (NoCredentialsError(), "no AWS credentials"),
+        (UnauthorizedSSOTokenError(), "sign in again"),
     ],
 )
 def test_no_connection_is_one_sentence(client_of: ClientOf, error: Exception, sentence: str) -> None:
@@ -110,9 +117,12 @@ def test_no_connection_is_one_sentence(client_of: ClientOf, error: Exception, se
         (b"hello", "no JSON"),
         (b"[]", "no JSON object"),
         (b'{"choices": []}', "no field 'result'"),
-        (b'{"result": {"id": "x", "option_ids": ["a"]}}', "no field 'probabilities'"),
-        (b'{"result": {"id": "x", "option_ids": ["a"], "probabilities": [1, 2]}}', "another shape"),
-        (b'{"result": 7}', "another shape"),
+        (b'{"result": {"id": "support-route", "option_ids": ["a"]}}', "no field 'probabilities'"),
+        (b'{"result": {"id": "x", "option_ids": ["a"], "probabilities": [0.5, 0.5]}}', "1 option ids, and 2 numbers"),
+        (b'{"result": {"id": "x", "option_ids": ["a", "a"], "probabilities": [0.5, 0.5]}}', "one of them twice"),
+        (b'{"result": {"id": "x", "option_ids": ["a"], "probabilities": [NaN]}}', "it has NaN"),
+        (b'{"result": {"id": "x", "option_ids": ["a"], "probabilities": [2]}}', "a number from 0 to 1 belongs"),
+        (b'{"result": 7}', "'result' is a number where an object belongs"),
     ],
 )
 def test_an_endpoint_that_is_no_decision_endpoint_is_said_to_be_none(
@@ -144,7 +154,7 @@ def test_a_missing_region_says_where_to_set_it(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_sdk_neither_retries_nor_gives_up_before_the_container_must_answer() -> None:
-    config = _connect(None, "us-east-1", None).meta.config
+    config = connect(None, "us-east-1", None, 200).meta.config
 
     assert config.retries["total_max_attempts"] == 1  # type: ignore[attr-defined]
     assert config.read_timeout > 60  # type: ignore[attr-defined]
