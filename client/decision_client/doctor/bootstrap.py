@@ -30,19 +30,19 @@ def check_bootstrap(stacks: Sequence[Stack], place: Place, clients: Clients) -> 
 
 def _check(need: Bootstrap, place: Place, clients: Clients) -> Finding:
     link = place.console("cloudformation/home", "/stacks?filteringText=CDKToolkit")
-    todo = f"run `{bootstrap_command(need, place)}`"
+    remedy = f"run `{bootstrap_command(need, place)}`"
     try:
         value = str(clients("ssm", place.region).get_parameter(Name=need.parameter)["Parameter"]["Value"])
     except AwsError as error:
         if error_code(error) == "ParameterNotFound":
-            sentence = f"the account is not bootstrapped in {place.region} ({need.parameter} is not there): {todo}"
+            sentence = f"the account is not bootstrapped in {place.region} ({need.parameter} is not there): {remedy}"
             return Finding(CHECK, str(place), Status.MISSING, sentence, link)
         return Finding(CHECK, str(place), Status.UNKNOWN, why_not(error, "ssm:GetParameter"), link)
     if not value.isdecimal():
-        sentence = f"{need.parameter} is {value!r:.40}, which is no version: {todo}"
+        sentence = f"{need.parameter} is {value!r:.40}, which is no version: {remedy}"
         return Finding(CHECK, str(place), Status.UNKNOWN, sentence, link)
     if int(value) < need.version:
-        sentence = f"the bootstrap stack has version {value} and the stacks need {need.version}: {todo}"
+        sentence = f"the bootstrap stack has version {value} and the stacks need {need.version}: {remedy}"
         return Finding(CHECK, str(place), Status.MISSING, sentence, link)
     return Finding(CHECK, str(place), Status.OK, f"version {value}, {need.version} is needed")
 
