@@ -183,18 +183,21 @@ DASHBOARD = Life(
     ids=["repository", "topic", "logs", "alarm", "dashboard"],
 )
 def test_a_type_is_made_changed_and_gone(stacks: Stacks, client: ClientFactory, life: Life) -> None:
+    # Other tests share this cloud, and leave things of their own.
+    before = everything(client)
     stack = stacks.create(life.created, outputs={name: {"Value": value} for name, (value, _) in life.outputs.items()})
     assert stacks.status(stack) == "CREATE_COMPLETE"
+    assert everything(client) != before
     assert stacks.outputs(stack) == {name: says for name, (_, says) in life.outputs.items()}
     stacks.update(stack, life.updated)
     assert stacks.status(stack) == "UPDATE_COMPLETE"
 
     stacks.delete(stack)
 
-    assert left(client) == []
+    assert everything(client) == before
 
 
-def left(client: ClientFactory) -> list[str]:
+def everything(client: ClientFactory) -> list[str]:
     cloudwatch = client("cloudwatch")
     return [
         *(repository["repositoryName"] for repository in client("ecr").describe_repositories()["repositories"]),
