@@ -49,7 +49,7 @@ def passes_only_as_pinned(archive: bytes) -> None:
     assert sorted(found) == FILES
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=300, derandomize=True)
 @given(start=positions, length=st.integers(0, 600), new=bytes_)
 @example(start=0, length=0, new=b"")
 @example(start=len(ARCHIVE), length=0, new=ARCHIVE)
@@ -57,14 +57,14 @@ def test_a_change_of_the_compressed_bytes_is_found(start: int, length: int, new:
     passes_only_as_pinned(cut_in(ARCHIVE, start, length, new))
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=300, derandomize=True)
 @given(start=positions, length=st.integers(0, 2000), new=bytes_)
 @example(start=len(TAR), length=0, new=TAR)
 def test_a_change_of_the_tar_itself_is_found(start: int, length: int, new: bytes) -> None:
     passes_only_as_pinned(gzip.compress(cut_in(TAR, start, length, new)))
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
+@settings(deadline=None, max_examples=500, derandomize=True)
 @given(header=st.sampled_from(HEADERS), start=st.integers(0, BLOCK_BYTES - 1), new=st.binary(min_size=1, max_size=16))
 def test_a_header_that_lies_with_a_right_checksum_is_found(header: int, start: int, new: bytes) -> None:
     changed = cut_in(TAR[header : header + BLOCK_BYTES], start, len(new), new)[:BLOCK_BYTES]
@@ -72,7 +72,7 @@ def test_a_header_that_lies_with_a_right_checksum_is_found(header: int, start: i
     passes_only_as_pinned(gzip.compress(cut_in(TAR, header, BLOCK_BYTES, with_checksum(changed))))
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(deadline=None, max_examples=300, derandomize=True)
 @given(
     header=st.sampled_from(HEADERS),
     records=st.dictionaries(

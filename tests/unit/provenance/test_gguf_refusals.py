@@ -315,7 +315,7 @@ def test_a_sparse_file_of_zeros_is_refused_at_once(tmp_path: Path) -> None:
 SOUND = GgufFile().content()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=300)
 @given(
     changes=st.lists(
         st.tuples(st.integers(0, len(SOUND) - 1), st.binary(min_size=1, max_size=8)), min_size=1, max_size=4
