@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import boto3
 import typer
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 from rich.console import Console
+
+AssemblyOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="What `cdk synth` wrote. Default: cdk.out here.")
+]
+SynthOption = Annotated[
+    bool, typer.Option("--synth", help="Run `cdk synth` first. Done anyway where there is no cdk.out.")
+]
+RegionOption = Annotated[str | None, typer.Option(help="Where stacks go that name no region.")]
+
+
+def refuse_both(assembly: Path | None, synth: bool) -> None:
+    """An assembly is read or written, not both."""
+    if assembly is not None and synth:
+        raise typer.BadParameter("--synth writes an assembly and --assembly names one: leave one of them out")
 
 
 def aws_session(profile: str | None, region: str | None) -> boto3.Session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,14 @@ from rich.text import Text
 
 from decision_client.assembly import AssemblyUnreadable, NoSuchEnvironment, Stack, read_assembly, select
 from decision_client.aws import clients_of
-from decision_client.commands.common import aws_session, exit_with
+from decision_client.commands.common import (
+    AssemblyOption,
+    RegionOption,
+    SynthOption,
+    aws_session,
+    exit_with,
+    refuse_both,
+)
 from decision_client.doctor.examination import NoRegion, examine
 from decision_client.doctor.finding import Finding, Status, worst
 from decision_client.doctor.report import findings_json, show_findings
@@ -46,20 +52,15 @@ Exit codes:
 
 def doctor(
     env: Annotated[str, typer.Argument(metavar="ENV", show_default=False)],
-    assembly: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="What `cdk synth` wrote. Default: cdk.out here.")
-    ] = None,
-    synth: Annotated[
-        bool, typer.Option("--synth", help="Run `cdk synth` first. Done anyway where there is no cdk.out.")
-    ] = False,
+    assembly: AssemblyOption = None,
+    synth: SynthOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     profile: Annotated[str | None, typer.Option(help="The AWS profile to ask with.")] = None,
-    region: Annotated[str | None, typer.Option(help="Where stacks go that name no region.")] = None,
+    region: RegionOption = None,
 ) -> None:
     # The help is DOCTOR_HELP: a docstring here would be a second one.
     progress = Console(stderr=True)
-    if assembly is not None and synth:
-        raise typer.BadParameter("--synth writes an assembly and --assembly names one: leave one of them out")
+    refuse_both(assembly, synth)
     session = aws_session(profile, region)
     try:
         with (

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,7 +18,15 @@ from decision_client.builds.deployed import NotDeployed, NotReadable
 from decision_client.builds.request import BuildRequest, build_requests, has_builds
 from decision_client.builds.result import BuildResult, find_result
 from decision_client.builds.run import LONGEST_HOURS, BuildFailed, Builds, Look
-from decision_client.commands.common import aws_session, exit_with, say
+from decision_client.commands.common import (
+    AssemblyOption,
+    RegionOption,
+    SynthOption,
+    aws_session,
+    exit_with,
+    refuse_both,
+    say,
+)
 from decision_client.doctor.credentials import check_credentials
 from decision_client.place import Place
 from decision_client.synth import find_assembly
@@ -68,20 +75,15 @@ def package(
     hours: Annotated[
         float, typer.Option(min=0.1, max=LONGEST_HOURS, help="How long the build may take.")
     ] = DEFAULT_HOURS,
-    assembly: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="What `cdk synth` wrote. Default: cdk.out here.")
-    ] = None,
-    synth: Annotated[
-        bool, typer.Option("--synth", help="Run `cdk synth` first. Done anyway where there is no cdk.out.")
-    ] = False,
+    assembly: AssemblyOption = None,
+    synth: SynthOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     profile: Annotated[str | None, typer.Option(help="The AWS profile to sign with.")] = None,
-    region: Annotated[str | None, typer.Option(help="Where stacks go that name no region.")] = None,
+    region: RegionOption = None,
 ) -> None:
     # The help is PACKAGE_HELP: a docstring here would be a second one.
     progress = Console(stderr=True)
-    if assembly is not None and synth:
-        raise typer.BadParameter("--synth writes an assembly and --assembly names one: leave one of them out")
+    refuse_both(assembly, synth)
     session = aws_session(profile, region)
     clients = clients_of(session)
     try:
